@@ -1,0 +1,87 @@
+import type { SessionEvent, SessionHeader, SessionLandmarks } from '@palimpsest/session'
+
+/** What a store found wrong, where, how much, and where the bytes were put (`null`: left where they are). */
+export interface Damage {
+  code: DamageCode
+  where: { line?: number; offset?: number; seq?: number }
+  bytes: number
+  kept: string | null
+  /** The bad bytes form a whole line, so they may once have been acknowledged. */
+  mayHaveBeenAcknowledged?: true
+}
+
+export type DamageCode =
+  | 'RECORD_TORN'
+  | 'RECORD_DAMAGED'
+  | 'RECORD_GLUED'
+  | 'SEQ_REPEATED'
+  | 'LOG_HOLE'
+  | 'HEADER_TORN'
+  | 'HEADER_DAMAGED'
+
+/** The right to write one session. `epoch` rises for ever, over release, reopen and death. */
+export interface Lease {
+  readonly id: string
+  readonly epoch: number
+  /** What `acquire` found at the end of the log and put aside. */
+  readonly damage?: readonly Damage[]
+  /** Safe to call twice. */
+  release(): Promise<void>
+}
+
+/** The trusted events of the half-open range asked for; seqs jump at a hole. `length` counts the whole log. */
+export interface StoredLog {
+  header: SessionHeader
+  events: SessionEvent[]
+  length: number
+  damage: Damage[]
+}
+
+/** One line of a listing. A bad session is listed with `damage` or `error`, never thrown, never left out. */
+export interface SessionSummary {
+  id: string
+  header?: SessionHeader
+  length?: number
+  /** The first user text, at most 80 characters. */
+  title?: string
+  /** Epoch milliseconds. */
+  updatedAt?: number
+  bytes?: number
+  damage?: Damage[]
+  error?: { code: string; message: string }
+}
+
+/** A stored session whose events are read when they are asked for. */
+export interface LazyLog {
+  header: SessionHeader
+  length: number
+  landmarks: SessionLandmarks
+  /** The events of the half-open range, read synchronously and exactly; throws where it cannot. */
+  load(from: number, to: number): SessionEvent[]
+  damage: Damage[]
+}
+
+/** The storage port. A backend is one package; `testBackend` of the conformance kit is its contract. */
+export interface SessionBackend {
+  /** `lazyEvents`: the backend has `open`, so opening costs the landmarks and not the log. */
+  readonly supports: { readonly lazyEvents: boolean }
+  /**
+   * Takes the one writer's lease; a torn tail is cut and kept aside here and nowhere else.
+   * `takeover` takes it from an owner that is, or may be, alive.
+   */
+  acquire(id: string, options?: { takeover?: boolean }): Promise<Lease>
+  /**
+   * Durable when resolved. The first batch of a new session writes its header. Events go on at the
+   * stored length, or the batch is refused whole (`APPEND_CONFLICT`).
+   */
+  append(lease: Lease, header: SessionHeader, events: readonly SessionEvent[]): Promise<void>
+  /** Needs no lease. `undefined` where there is no such session. */
+  read(id: string, range?: { from?: number; to?: number }): Promise<StoredLog | undefined>
+  /** Makes the session of `lease` (a new one) share the first `length` events of `header.parent.id`. */
+  fork(lease: Lease, header: SessionHeader, length: number): Promise<void>
+  list(): AsyncIterable<SessionSummary>
+  remove(id: string): Promise<void>
+  close(): Promise<void>
+  /** Only with `supports.lazyEvents`: the log as landmarks and a synchronous loader, for the holder of `lease`. */
+  open?(lease: Lease): Promise<LazyLog | undefined>
+}
