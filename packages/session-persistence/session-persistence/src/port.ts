@@ -51,7 +51,10 @@ export interface SessionSummary {
   error?: { code: string; message: string }
 }
 
-/** A stored session whose events are read when they are asked for. */
+/**
+ * A stored session whose events are read when they are asked for. Where the log has a hole this is
+ * the part before it: `length` is the seq of the first lost event, and `damage` holds a `LOG_HOLE`.
+ */
 export interface LazyLog {
   header: SessionHeader
   length: number
@@ -59,6 +62,8 @@ export interface LazyLog {
   /** The events of the half-open range, read synchronously and exactly; throws where it cannot. */
   load(from: number, to: number): SessionEvent[]
   damage: Damage[]
+  /** Events without `ignorable` whose type this build does not know, in log order; none where left out. */
+  unknown?: readonly { readonly seq: number; readonly type: string }[]
 }
 
 /** The storage port. A backend is one package; `testBackend` of the conformance kit is its contract. */
@@ -72,15 +77,21 @@ export interface SessionBackend {
   acquire(id: string, options?: { takeover?: boolean }): Promise<Lease>
   /**
    * Durable when resolved. The first batch of a new session writes its header. Events go on at the
-   * stored length, or the batch is refused whole (`APPEND_CONFLICT`).
+   * stored length, or the batch is refused whole (`APPEND_CONFLICT`). A lease that is released or
+   * overtaken is `SESSION_FENCED`.
    */
   append(lease: Lease, header: SessionHeader, events: readonly SessionEvent[]): Promise<void>
   /** Needs no lease. `undefined` where there is no such session. */
   read(id: string, range?: { from?: number; to?: number }): Promise<StoredLog | undefined>
-  /** Makes the session of `lease` (a new one) share the first `length` events of `header.parent.id`. */
+  /**
+   * Makes the session of `lease` (a new one, else `SESSION_EXISTS`) share the first `length` events of
+   * `header.parent.id`. A backend with checksums completes `header.parent.crc` in what it writes.
+   */
   fork(lease: Lease, header: SessionHeader, length: number): Promise<void>
   list(): AsyncIterable<SessionSummary>
+  /** `SESSION_NOT_FOUND` where there is none, `SESSION_LOCKED` while somebody holds its lease. */
   remove(id: string): Promise<void>
+  /** Releases the leases that this backend still holds. */
   close(): Promise<void>
   /** Only with `supports.lazyEvents`: the log as landmarks and a synchronous loader, for the holder of `lease`. */
   open?(lease: Lease): Promise<LazyLog | undefined>
