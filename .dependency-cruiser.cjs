@@ -6,13 +6,13 @@ const host = 'packages/core/host'
 const loop = 'packages/core/agent-loop'
 const port = 'packages/session-persistence/session-persistence'
 
-/** Sources of `path` may import, of ours, nothing but themselves and `allowed`. */
+/** Sources of `path` may import, of ours, nothing but themselves (a group in `path` is one package) and `allowed`. */
 const only = (name, path, allowed, comment) => ({
   name,
   comment,
   severity: 'error',
   from: { path: sources(path) },
-  to: { path: ours, pathNot: [path, ...allowed].map(each => `^${each}/`) },
+  to: { path: ours, pathNot: [path.startsWith('(') ? '$1' : path, ...allowed].map(each => `^${each}/`) },
 })
 
 module.exports = {
