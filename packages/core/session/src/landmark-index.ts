@@ -1,0 +1,61 @@
+import { isSurfaceType } from './event-types.js'
+import type { SessionEvent } from './events.js'
+import type { SurfaceMarker } from './landmarks.js'
+
+export type LandmarkType = 'turn/start' | 'step/start' | 'request/header'
+
+/** Where the events stand that later questions start from; each list is in log order. */
+export class LandmarkIndex {
+  readonly markers: SurfaceMarker[] = []
+  readonly seqs: Record<LandmarkType, number[]> = { 'turn/start': [], 'step/start': [], 'request/header': [] }
+
+  note(event: SessionEvent): void {
+    if (event.type === 'surface/restore' || isSurfaceType(event.type)) this.markers.push(event as SurfaceMarker)
+    else if (event.type in this.seqs) this.seqs[event.type as LandmarkType].push(event.seq)
+  }
+
+  /** The last one below `before`. */
+  lastSeqOf(type: LandmarkType, before: number): number | undefined {
+    const seqs = this.seqs[type]
+    return seqs[countBelow(seqs, before, seq => seq) - 1]
+  }
+
+  markersBelow(length: number): readonly SurfaceMarker[] {
+    return this.markers.slice(
+      0,
+      countBelow(this.markers, length, marker => marker.seq),
+    )
+  }
+
+  markerAt(seq: number): SurfaceMarker | undefined {
+    const marker = this.markers[countBelow(this.markers, seq, ({ seq }) => seq)]
+    return marker?.seq === seq ? marker : undefined
+  }
+
+  /** A copy that knows only the first `length` events. */
+  upTo(length: number): LandmarkIndex {
+    const copy = new LandmarkIndex()
+    for (const marker of this.markersBelow(length)) copy.markers.push(marker)
+    for (const type of Object.keys(this.seqs) as LandmarkType[]) {
+      copy.seqs[type] = this.seqs[type].slice(
+        0,
+        countBelow(this.seqs[type], length, seq => seq),
+      )
+    }
+    return copy
+  }
+}
+
+// --- internal ---
+
+/** How many entries of a rising list have a seq below `limit`. */
+function countBelow<T>(list: readonly T[], limit: number, seqOf: (entry: T) => number): number {
+  let low = 0
+  let high = list.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (seqOf(list[middle]!) < limit) low = middle + 1
+    else high = middle
+  }
+  return low
+}

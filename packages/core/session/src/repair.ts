@@ -1,0 +1,142 @@
+import type { SessionEvent, SurfaceOp } from './events.js'
+import type { AssistantMessage, ToolOutput } from './messages.js'
+
+/**
+ * The events that close a log which stopped in mid-turn, to be appended as they are; none where no
+ * turn is open. Pure and idempotent; takes the whole log or what follows the last `turn/start`.
+ *
+ * A missing result is never turned into success: a call that was settled gets its true result, one
+ * that began gets `TOOL_OUTCOME_UNKNOWN`, one that never began `TOOL_NOT_STARTED`. Calls that the
+ * provider ran itself, or that are no longer visible, get none. The time is the last event's.
+ */
+export function closeInterruptedTurn(events: readonly SessionEvent[]): SessionEvent[] {
+  const open = openTurn(events)
+  const last = events.at(-1)
+  if (open === undefined || last === undefined) return []
+  const closing: SessionEvent[] = []
+  const add = (type: string, data: object, marks: object = {}) =>
+    closing.push({ seq: last.seq + 1 + closing.length, time: last.time, type, data, ...marks } as SessionEvent)
+
+  for (const call of unansweredCalls(open)) {
+    const { data, source } = resultOf(call)
+    add('tool/result', data, { sourceEventSeqs: [source], surfaceOp: 'append' })
+  }
+  const { turn } = open[0]!.data as { turn: number }
+  const step = openStep(open)
+  if (step !== undefined) add('step/end', { turn, step })
+  add('turn/end', { turn, reason: { kind: 'interrupted' } })
+  return closing
+}
+
+// --- internal ---
+
+interface OpenCall {
+  turn: number
+  step: number
+  toolCallId: string
+  toolName: string
+  assistant: number
+  call?: number
+  settled?: SessionEvent<'tool/settled'>
+}
+
+/** The events from the last `turn/start` on, if no `turn/end` follows it. */
+function openTurn(events: readonly SessionEvent[]): readonly SessionEvent[] | undefined {
+  for (let i = events.length - 1; i >= 0; i--) {
+    if (events[i]!.type === 'turn/end') return undefined
+    if (events[i]!.type === 'turn/start') return events.slice(i)
+  }
+  return undefined
+}
+
+function openStep(open: readonly SessionEvent[]): number | undefined {
+  const edge = open.findLast(event => event.type === 'step/start' || event.type === 'step/end')
+  return edge?.type === 'step/start' ? (edge.data as { step: number }).step : undefined
+}
+
+/** In the order of the calls. Ids may repeat: an event belongs to the youngest open call of its id. */
+function unansweredCalls(open: readonly SessionEvent[]): OpenCall[] {
+  const calls: OpenCall[] = []
+  const visible = new VisibleTail()
+  for (const event of open) {
+    visible.fold(event)
+    if (event.type === 'assistant/message' && event.surfaceOp === 'append') calls.push(...callsOf(event))
+    if (event.type !== 'tool/call' && event.type !== 'tool/settled' && event.type !== 'tool/result') continue
+    const at = calls.findLastIndex(call => call.toolCallId === event.data.toolCallId)
+    if (at < 0) continue
+    if (event.type === 'tool/call') calls[at]!.call = event.seq
+    else if (event.type === 'tool/settled') calls[at]!.settled = event
+    else if (event.surfaceOp === 'append') calls.splice(at, 1)
+  }
+  return calls.filter(call => visible.has(call.assistant))
+}
+
+function callsOf(event: SessionEvent<'assistant/message'>): OpenCall[] {
+  const { turn, step } = event.data
+  const message: AssistantMessage = event.data.message
+  return message.content.flatMap(part =>
+    part.type === 'tool-call' && !part.providerExecuted
+      ? [{ turn, step, toolCallId: part.toolCallId, toolName: part.toolName, assistant: event.seq }]
+      : [],
+  )
+}
+
+function resultOf(call: OpenCall): { data: object; source: number } {
+  const { turn, step, toolCallId, toolName, settled } = call
+  const source = call.call ?? call.assistant
+  const result = (output: ToolOutput) => ({
+    turn,
+    step,
+    toolCallId,
+    message: { role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output }] },
+  })
+  if (settled !== undefined) {
+    const { output, error } = settled.data
+    return { source, data: error === undefined ? result(output) : { ...result(output), error } }
+  }
+  const error = call.call === undefined ? NOT_STARTED : OUTCOME_UNKNOWN
+  return { source, data: { ...result({ type: 'error-text', value: error.message }), error, synthetic: true } }
+}
+
+const NOT_STARTED = {
+  code: 'TOOL_NOT_STARTED',
+  message: 'The session was interrupted before this tool started. It did not run; call it again if it is still needed.',
+}
+
+const OUTCOME_UNKNOWN = {
+  code: 'TOOL_OUTCOME_UNKNOWN',
+  message:
+    'The session was interrupted while this tool ran. Its outcome is unknown: it may have run in part or in full. Verify the state before trying again.',
+}
+
+/**
+ * Which of the open turn's events are still visible. What lies before the turn is not known here, so
+ * a replacement that reaches back stands before all of the turn's own nodes.
+ */
+class VisibleTail {
+  #seqs: number[] = []
+  readonly #below = new Map<number, number[]>()
+
+  has(seq: number): boolean {
+    return this.#seqs.includes(seq)
+  }
+
+  fold({ seq, surfaceOp: op }: { seq: number; surfaceOp?: SurfaceOp | { op: 'restore'; node: number } }): void {
+    if (op === undefined) return
+    if (op === 'append') this.#seqs.push(seq)
+    else if (op.op === 'replace') this.#replace(seq, op.start, op.end)
+    else this.#restore(op.node)
+  }
+
+  #replace(seq: number, start: number, end: number): void {
+    const from = this.#seqs.indexOf(start)
+    const to = this.#seqs.indexOf(end)
+    const node = from < 0 ? [] : [seq]
+    this.#below.set(seq, this.#seqs.splice(Math.max(from, 0), to < 0 ? 0 : to - Math.max(from, 0) + 1, ...node))
+  }
+
+  #restore(node: number): void {
+    const at = this.#seqs.indexOf(node)
+    this.#seqs.splice(Math.max(at, 0), at < 0 ? 0 : 1, ...(this.#below.get(node) ?? []))
+  }
+}
