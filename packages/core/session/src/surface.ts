@@ -33,10 +33,18 @@ export interface SurfaceNode {
   index: number
 }
 
+/** Visible nodes `first…last`; `inOrder`: the sources begin with exactly these. */
+interface SurfaceRange {
+  first: SurfaceNode
+  last: SurfaceNode
+  count: number
+  inOrder: boolean
+}
+
 /** What one event will do to the surface; made by a plan, carried out by `applySurface`. */
 export type SurfaceChange =
   | { kind: 'append'; node: SurfaceNode }
-  | { kind: 'replace'; node: SurfaceNode; first: SurfaceNode; last: SurfaceNode; count: number }
+  | ({ kind: 'replace'; node: SurfaceNode } & SurfaceRange)
   | { kind: 'restore'; node: SurfaceNode }
 
 /** The chain, its map from seq to node, and how far the log is folded. Private to `Session`. */
@@ -70,26 +78,33 @@ export function planSurface(
 ): SurfaceChange | undefined {
   if (event.sourceEventSeqs !== undefined) checkSources(event.sourceEventSeqs, event.seq)
   if (event.surfaceOp === undefined) return undefined
-  const change = planMarker(surface, event as SurfaceMarker)
-  if (change.kind === 'restore') checkRestoreSources(event, change.node.seq)
+  const cited = event.sourceEventSeqs ?? []
+  const change = planMarker(surface, event as SurfaceMarker, cited)
+  if (change.kind === 'restore') checkRestoreSources(cited, change.node.seq)
   if (change.kind === 'replace') {
-    checkComplete(event, change)
+    if (!change.inOrder) checkComplete(cited, change.first, change.last)
     if (event.type === 'tool/result') checkSameCall(event, change, toolCallIdAt)
   }
   return change
 }
 
-/** Finds the nodes that a marker names. Enough for a log whose checks were made when it was written. */
-export function planMarker(surface: SurfaceManager, marker: SurfaceMarker): SurfaceChange {
+/**
+ * Finds the nodes that a marker names. Without `cited` it trusts the marker: enough for a log whose
+ * checks were made when it was written.
+ */
+export function planMarker(surface: SurfaceManager, marker: SurfaceMarker, cited?: readonly number[]): SurfaceChange {
   const op = marker.surfaceOp
   if (op === 'append') return { kind: 'append', node: createNode(marker) }
   if (op.op === 'restore') return { kind: 'restore', node: findReplacement(surface, op.node) }
-  return { kind: 'replace', node: createNode(marker), ...findRange(surface, op.start, op.end) }
+  return { kind: 'replace', node: createNode(marker), ...findRange(surface, op.start, op.end, cited) }
 }
 
 /** Carries out a plan. Never throws. */
 export function applySurface(surface: SurfaceManager, change: SurfaceChange): void {
-  if (change.kind === 'append') return link(surface, surface.tail, change.node, change.node, undefined, 1)
+  if (change.kind === 'append') {
+    link(surface, surface.tail, change.node, change.node, undefined, 1)
+    return
+  }
   surface.generation++
   const { node } = change
   if (change.kind === 'replace') {
@@ -178,34 +193,44 @@ function link(
   surface.size += growth
 }
 
-/** Walks from both ends at once, so that a reversed range is told apart at the cost of the range, not of the surface. */
-function findRange(surface: SurfaceManager, start: number, end: number) {
+/** A range longer than what is cited cannot be right, so the walk ends there: it never scans the surface. */
+function findRange(surface: SurfaceManager, start: number, end: number, cited?: readonly number[]): SurfaceRange {
   const first = surface.visible(start)
   const last = surface.visible(end)
-  if (first === undefined || last === undefined) {
-    const missing = first === undefined ? start : end
-    const above = surface.nodes.get(missing)?.above?.seq
-    const found = above === undefined ? 'an event that is not on it' : `one shadowed by ${above}`
-    fail(
-      'SURFACE_RANGE_UNKNOWN',
-      `replace ${start}…${end}: expected ${missing} on the surface, found ${found}; name visible events`,
-    )
-  }
+  if (first === undefined || last === undefined) failUnknown(surface, start, end, first === undefined ? start : end)
+  const limit = cited?.length ?? surface.size
+  let inOrder = cited?.[0] === start
   let count = 1
-  let forward: SurfaceNode | undefined = first
-  let beyond: SurfaceNode | undefined = last
-  while (forward !== last) {
-    forward = forward?.next
-    beyond = beyond?.next
-    if (forward === undefined || beyond === first) {
-      fail(
-        'SURFACE_RANGE_REVERSED',
-        `replace ${start}…${end}: expected start before end in surface order, found ${end} first; swap them`,
-      )
-    }
-    count++
+  for (let node = first; node !== last; count++) {
+    if (node.next === undefined || count >= limit) failUnreached(first, last, cited ?? [])
+    node = node.next
+    inOrder &&= node.seq === cited?.[count]
   }
-  return { first, last, count }
+  return { first, last, count, inOrder }
+}
+
+function failUnknown(surface: SurfaceManager, start: number, end: number, missing: number): never {
+  const above = surface.nodes.get(missing)?.above?.seq
+  const found = above === undefined ? 'an event that is not on it' : `one shadowed by ${above}`
+  return fail(
+    'SURFACE_RANGE_UNKNOWN',
+    `replace ${start}…${end}: expected ${missing} on the surface, found ${found}; name visible events`,
+  )
+}
+
+/** Walks both ways from the start to tell a reversed range from one that is not cited whole, at the cost of the distance. */
+function failUnreached(first: SurfaceNode, last: SurfaceNode, cited: readonly number[]): never {
+  let forward: SurfaceNode | undefined = first
+  let backward: SurfaceNode | undefined = first
+  while (forward !== last && backward !== last) {
+    forward = forward?.next
+    backward = backward?.prev
+  }
+  if (forward === last) checkComplete(cited, first, last)
+  return fail(
+    'SURFACE_RANGE_REVERSED',
+    `replace ${first.seq}…${last.seq}: expected start before end in surface order, found ${last.seq} first; swap them`,
+  )
 }
 
 function findReplacement(surface: SurfaceManager, seq: number): SurfaceNode {
@@ -232,28 +257,19 @@ function checkSources(sources: readonly number[], seq: number): void {
   }
 }
 
-function checkComplete(event: SessionEvent, { first, last }: { first: SurfaceNode; last: SurfaceNode }): void {
-  const sources = event.sourceEventSeqs ?? []
-  let i = 0
-  let node: SurfaceNode | undefined = first
-  while (node !== last.next && node?.seq === sources[i]) {
-    node = node?.next
-    i++
-  }
-  if (node === last.next) return
-  const cited = new Set(sources)
-  for (; node !== undefined && node !== last.next; node = node.next) {
-    if (!cited.has(node.seq)) {
-      fail(
-        'PROVENANCE_INCOMPLETE',
-        `expected sourceEventSeqs to name every event that the replacement shadows, found no ${node.seq}`,
-      )
-    }
+/** Every shadowed node is cited. */
+function checkComplete(cited: readonly number[], first: SurfaceNode, last: SurfaceNode): void {
+  const known = new Set(cited)
+  for (let node: SurfaceNode | undefined = first; node !== undefined && node !== last.next; node = node.next) {
+    if (known.has(node.seq)) continue
+    fail(
+      'PROVENANCE_INCOMPLETE',
+      `expected sourceEventSeqs to name every event that the replacement shadows, found no ${node.seq}`,
+    )
   }
 }
 
-function checkRestoreSources(event: SessionEvent, node: number): void {
-  const sources = event.sourceEventSeqs ?? []
+function checkRestoreSources(sources: readonly number[], node: number): void {
   if (!sources.includes(node))
     fail('PROVENANCE_INCOMPLETE', `restore ${node}: expected sourceEventSeqs [${node}], found [${sources}]`)
   if (sources.length > 1) fail('PROVENANCE_INVALID', `restore ${node}: expected sourceEventSeqs [${node}], found more`)
