@@ -1,0 +1,80 @@
+import { argumentSites } from './argument-sites.js'
+
+/** A call of the request: `input` is what the provider was given, `raw` the model's own text where that differs. */
+export interface SentCall {
+  id: string
+  input: unknown
+  raw?: string
+}
+
+/**
+ * The JSON text `body` with each call's arguments replaced by its raw text: spliced in as JSON where
+ * the target takes a value (Anthropic), as a JSON string where it takes text (OpenAI). A call is
+ * found by its id beside the value and replaced only where that value is `JSON.parse(raw)`.
+ * Calls that share an id are taken in the order of the request.
+ */
+export function spliceRawTexts(body: string, calls: readonly SentCall[]): string {
+  const waiting = callsById(calls)
+  let text = ''
+  let from = 0
+  for (const site of argumentSites(body, id => waiting.has(id))) {
+    if (site.start < from) continue // within arguments that are already known
+    const queue = waiting.get(site.id) ?? []
+    const sent: unknown = JSON.parse(body.slice(site.start, site.end))
+    const at = queue.findIndex(call => formOf(sent, call) !== undefined)
+    const call = queue[at]
+    if (call === undefined) continue
+    queue.splice(0, at + 1)
+    const raw = call.raw === undefined ? body.slice(site.start, site.end) : rawIn(formOf(sent, call), call.raw)
+    text += body.slice(from, site.start) + raw
+    from = site.end
+  }
+  return text + body.slice(from)
+}
+
+// --- internal ---
+
+function callsById(calls: readonly SentCall[]): Map<string, SentCall[]> {
+  const byId = new Map<string, SentCall[]>()
+  for (const call of calls) byId.set(call.id, [...(byId.get(call.id) ?? []), call])
+  return byId
+}
+
+/** How `sent` carries the arguments of `call`, if it does. */
+function formOf(sent: unknown, call: SentCall): 'value' | 'text' | undefined {
+  const meant = call.raw === undefined ? { value: call.input } : parsed(call.raw)
+  if (meant === undefined) return undefined
+  if (isSame(sent, meant.value)) return 'value'
+  const inner = typeof sent === 'string' ? parsed(sent) : undefined
+  return inner && isSame(inner.value, meant.value) ? 'text' : undefined
+}
+
+function rawIn(form: 'value' | 'text' | undefined, raw: string): string {
+  return form === 'text' ? JSON.stringify(raw) : wellFormed(raw)
+}
+
+/** UTF-8 has no lone surrogates; in JSON they can stand only within a string, where an escape means the same. */
+function wellFormed(json: string): string {
+  return json.replace(/\p{Surrogate}/gu, unit => `\\u${unit.charCodeAt(0).toString(16)}`)
+}
+
+function parsed(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return undefined
+  }
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (Array.isArray(a) !== Array.isArray(b)) return false
+  const keys = Object.keys(a)
+  if (keys.length !== Object.keys(b).length) return false
+  return keys.every(key => Object.hasOwn(b, key) && isSame(member(a, key), member(b, key)))
+}
+
+function member(holder: object, key: string): unknown {
+  return (holder as Record<string, unknown>)[key]
+}
