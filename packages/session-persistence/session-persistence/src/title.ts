@@ -6,7 +6,8 @@ const TITLE_CHARACTERS = 80
 export function titleOf(event: SessionEvent): string | undefined {
   if (event.type !== 'user/message') return undefined
   for (const part of event.data.message.content) {
-    if (part.type === 'text' && part.text !== '') return cut(part.text)
+    // The kernel vouches for the array only, not for what is in it.
+    if (part?.type === 'text' && typeof part.text === 'string' && part.text !== '') return cut(part.text)
   }
   return undefined
 }

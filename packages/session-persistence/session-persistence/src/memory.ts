@@ -1,0 +1,154 @@
+import type { SessionEvent, SessionHeader } from '@palimpsest/session'
+import { PersistenceError } from './errors.js'
+import { assertFormatVersion, assertHeaderId } from './header.js'
+import { assertSessionId } from './id.js'
+import type { Lease, SessionBackend, SessionSummary, StoredLog } from './port.js'
+import { titleOf } from './title.js'
+
+/** What memory backends keep, by id: two of them over one store are two processes over one disk. */
+export type MemoryStore = Map<string, MemoryRecord>
+
+export interface MemoryRecord {
+  /** Stays after a removal, as epochs rise for ever. */
+  epoch: number
+  isHeld: boolean
+  log?: { readonly header: SessionHeader; readonly events: SessionEvent[] }
+}
+
+/** A backend that lives as long as its store. Events are frozen, so they are shared and not copied. */
+export function createMemoryBackend(store: MemoryStore = new Map()): SessionBackend {
+  return new MemoryBackend(store)
+}
+
+// --- internal ---
+
+class MemoryBackend implements SessionBackend {
+  readonly supports = { lazyEvents: false }
+  readonly #store: MemoryStore
+  readonly #leases = new Set<Lease>()
+
+  constructor(store: MemoryStore) {
+    this.#store = store
+  }
+
+  async acquire(id: string, options: { takeover?: boolean } = {}): Promise<Lease> {
+    assertSessionId(id)
+    const record = this.#recordOf(id)
+    if (record.isHeld && !options.takeover) {
+      throw new PersistenceError('SESSION_LOCKED', `session "${id}" is open elsewhere; close it there, or take it over`)
+    }
+    record.isHeld = true
+    record.epoch += 1
+    const lease = { id, epoch: record.epoch, release: async () => this.#release(lease) }
+    this.#leases.add(lease)
+    return lease
+  }
+
+  async append(lease: Lease, header: SessionHeader, events: readonly SessionEvent[]): Promise<void> {
+    assertFormatVersion(header)
+    assertHeaderId(header, lease.id)
+    const record = this.#writable(lease)
+    if (record.log !== undefined) assertFormatVersion(record.log.header)
+    const length = record.log?.events.length ?? 0
+    const stray = events.findIndex((event, index) => event.seq !== length + index)
+    if (stray !== -1) {
+      throw new PersistenceError(
+        'APPEND_CONFLICT',
+        `session "${lease.id}" has ${length} events: expected seq ${length + stray} next, found ${events[stray]!.seq}; open it again`,
+      )
+    }
+    record.log ??= { header, events: [] }
+    for (const event of events) record.log.events.push(event)
+  }
+
+  async read(id: string, { from = 0, to }: { from?: number; to?: number } = {}): Promise<StoredLog | undefined> {
+    assertSessionId(id)
+    const log = this.#store.get(id)?.log
+    if (log === undefined) return undefined
+    assertFormatVersion(log.header)
+    const { header, events } = log
+    const end = Math.max(0, to ?? events.length)
+    return { header, events: events.slice(Math.max(0, from), end), length: events.length, damage: [] }
+  }
+
+  async fork(lease: Lease, header: SessionHeader, length: number): Promise<void> {
+    assertHeaderId(header, lease.id)
+    const child = this.#writable(lease)
+    if (child.log !== undefined) {
+      throw new PersistenceError('SESSION_EXISTS', `session "${lease.id}" is already stored; fork into another id`)
+    }
+    const parent = header.parent?.id ?? ''
+    const log = await this.read(parent)
+    if (log === undefined) throw notFound(parent)
+    if (length > log.length) {
+      throw new RangeError(`length: expected at most ${log.length}, the stored events of "${parent}", found ${length}`)
+    }
+    child.log = { header, events: log.events.slice(0, length) }
+  }
+
+  async *list(): AsyncIterable<SessionSummary> {
+    for (const [id, { log }] of this.#store) if (log !== undefined) yield summaryOf(id, log.header, log.events)
+  }
+
+  async remove(id: string): Promise<void> {
+    assertSessionId(id)
+    const record = this.#store.get(id)
+    if (record?.log === undefined) throw notFound(id)
+    if (record.isHeld) {
+      throw new PersistenceError('SESSION_LOCKED', `session "${id}" is open; close it before it is removed`)
+    }
+    delete record.log
+  }
+
+  async close(): Promise<void> {
+    for (const lease of this.#leases) await lease.release()
+  }
+
+  #recordOf(id: string): MemoryRecord {
+    const known = this.#store.get(id)
+    if (known !== undefined) return known
+    const record: MemoryRecord = { epoch: 0, isHeld: false }
+    this.#store.set(id, record)
+    return record
+  }
+
+  #writable(lease: Lease): MemoryRecord {
+    const record = this.#store.get(lease.id)
+    if (record?.isHeld && record.epoch === lease.epoch) return record
+    throw new PersistenceError(
+      'SESSION_FENCED',
+      `epoch ${lease.epoch} of session "${lease.id}" may not write: it was released or overtaken; open the session again`,
+    )
+  }
+
+  #release(lease: Lease): void {
+    this.#leases.delete(lease)
+    const record = this.#store.get(lease.id)
+    if (record?.epoch === lease.epoch) record.isHeld = false
+  }
+}
+
+function summaryOf(id: string, header: SessionHeader, events: readonly SessionEvent[]): SessionSummary {
+  const updatedAt = events.at(-1)?.time ?? header.createdAt
+  const summary: SessionSummary = { id, header, length: events.length, updatedAt, bytes: sizeOf(header) }
+  for (const event of events) {
+    const title = summary.title ?? titleOf(event)
+    if (title !== undefined) summary.title = title
+    summary.bytes! += sizeOf(event)
+  }
+  return summary
+}
+
+/** What a line of JSON would take. */
+function sizeOf(record: SessionHeader | SessionEvent): number {
+  return encoder.encode(JSON.stringify(record)).length + 1
+}
+
+const encoder = new TextEncoder()
+
+function notFound(id: string): PersistenceError {
+  return new PersistenceError(
+    'SESSION_NOT_FOUND',
+    `there is no session "${id}" in this store; list() names what there is`,
+  )
+}
