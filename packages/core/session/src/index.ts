@@ -1,6 +1,6 @@
 export { MAX_DEPTH } from './admission.js'
 export { SessionError, type SessionErrorCode } from './errors.js'
-export { isSurfaceType } from './event-types.js'
+export { isKnownType, isSurfaceType } from './event-types.js'
 export type * from './events.js'
 export { SESSION_FORMAT_VERSION } from './header.js'
 export type { JsonObject, JsonValue } from './json.js'
