@@ -79,7 +79,7 @@ async function install() {
   // Said here and not left to the environment: a silent or production npm would install half and say nothing.
   const flags = ['ci', '--include=dev', '--loglevel=error']
   const cli = process.env.npm_execpath
-  const underNpm = cli !== undefined && /npm-cli\.c?js$/.test(cli)
+  const underNpm = cli !== undefined && /npm-cli\.[cm]?js$/.test(cli)
   const { ok } = underNpm
     ? await phase('installing the dependencies', process.execPath, [cli, ...flags])
     : await phase('installing the dependencies', 'npm', flags)
