@@ -35,7 +35,13 @@ const durable = createBackend => ({
     const stores = new Set()
     return {
       create(id) {
-        const handle = { opening: createSession(backend, { id }).then(open => { handle.open = open; return open }), queue: [] }
+        const handle = {
+          opening: createSession(backend, { id }).then(open => {
+            handle.open = open
+            return open
+          }),
+          queue: [],
+        }
         stores.add(handle)
         return handle
       },
@@ -45,7 +51,8 @@ const durable = createBackend => ({
       },
       async flush(handle) {
         const open = handle.open ?? (await handle.opening)
-        for (const [type, data, intent] of handle.queue.splice(0)) append(open.session, type, reshape(type, data), intent)
+        for (const [type, data, intent] of handle.queue.splice(0))
+          append(open.session, type, reshape(type, data), intent)
         await open.flush()
       },
       async load(id) {
