@@ -77,7 +77,7 @@ function sourceCodes(): Set<string> {
       .filter(file => /[\\/]src[\\/].*\.ts$/.test(file) && !file.includes('node_modules')),
   )
   const literals = files.flatMap(file =>
-    [...readFileSync(file, 'utf8').matchAll(/['"`]([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)['"`]/g)].map(([, code]) => code!),
+    [...readFileSync(file, 'utf8').matchAll(/'([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)'/g)].map(([, code]) => code!),
   )
   return new Set(literals.filter(code => !NOT_OURS.some(pattern => pattern.test(code))))
 }
