@@ -14,7 +14,8 @@ export function sealJson(value: unknown, path: string, level = 1): JsonValue {
   try {
     return seal(value, level)
   } catch (error) {
-    throw error instanceof Refusal ? error.toError(path) : error
+    if (error instanceof SessionError) throw error
+    throw (error instanceof Refusal ? error : unreadable(error)).toError(path)
   }
 }
 
@@ -117,10 +118,14 @@ function sealArray(source: readonly unknown[], level: number): JsonValue[] {
 
 function under(error: unknown, key: string | number, container: object): unknown {
   if (error instanceof SessionError) return error
-  const refusal = error instanceof Refusal ? error : new Refusal('a readable property', 'a getter that throws', error)
+  const refusal = error instanceof Refusal ? error : unreadable(error)
   refusal.keys.push(key)
   refusal.containers.push(container)
   return refusal
+}
+
+function unreadable(cause: unknown): Refusal {
+  return new Refusal('a readable value', 'one that throws when it is read', cause)
 }
 
 function isPlainArray(value: readonly unknown[]): boolean {

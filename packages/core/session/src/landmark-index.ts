@@ -7,16 +7,20 @@ export type LandmarkType = 'turn/start' | 'step/start' | 'request/header'
 /** Where the events stand that later questions start from; each list is in log order. */
 export class LandmarkIndex {
   readonly markers: SurfaceMarker[] = []
-  readonly seqs: Record<LandmarkType, number[]> = { 'turn/start': [], 'step/start': [], 'request/header': [] }
+  readonly seqs: ReadonlyMap<string, number[]> = new Map<LandmarkType, number[]>([
+    ['turn/start', []],
+    ['step/start', []],
+    ['request/header', []],
+  ])
 
   note(event: SessionEvent): void {
     if (event.type === 'surface/restore' || isSurfaceType(event.type)) this.markers.push(event as SurfaceMarker)
-    else if (event.type in this.seqs) this.seqs[event.type as LandmarkType].push(event.seq)
+    else this.seqs.get(event.type)?.push(event.seq)
   }
 
   /** The last one below `before`. */
   lastSeqOf(type: LandmarkType, before: number): number | undefined {
-    const seqs = this.seqs[type]
+    const seqs = this.seqs.get(type)!
     return seqs[countBelow(seqs, before, seq => seq) - 1]
   }
 
@@ -36,11 +40,8 @@ export class LandmarkIndex {
   upTo(length: number): LandmarkIndex {
     const copy = new LandmarkIndex()
     for (const marker of this.markersBelow(length)) copy.markers.push(marker)
-    for (const type of Object.keys(this.seqs) as LandmarkType[]) {
-      copy.seqs[type] = this.seqs[type].slice(
-        0,
-        countBelow(this.seqs[type], length, seq => seq),
-      )
+    for (const [type, seqs] of this.seqs) {
+      for (let i = 0; i < countBelow(seqs, length, seq => seq); i++) copy.seqs.get(type)!.push(seqs[i]!)
     }
     return copy
   }

@@ -99,10 +99,10 @@ export class Session {
     const seal = (source: unknown, seq: number) => sealAgainst(index, sealStored(source, seq, `event ${seq}`, accepted))
     const cold = new ColdLog(length, options.load, seal)
     indexLandmarks(index, landmarks, length)
-    for (const event of [...landmarks.surface, ...landmarks.headers, ...landmarks.open]) {
-      cold.keep(sealStored(event, event.seq, `landmark ${event.seq}`, accepted))
-    }
-    for (const { seq } of index.markers) if (seq >= length) failLandmarks(`marker ${seq} below the length ${length}`)
+    const given = new Map(
+      [...landmarks.surface, ...landmarks.headers, ...landmarks.open].map(event => [event.seq, event]),
+    )
+    for (const [seq, event] of given) cold.keep(sealStored(event, seq, `landmark ${seq}`, accepted))
     const session = new Session(sealHeader(options.header, undefined, Date.now), new EventLog(cold), index, options)
     checkVisible(session.surface.seqs(), landmarks.surface)
     if (options.readOnly)
@@ -266,19 +266,25 @@ export class Session {
 
 function buildRequest(header: RequestHeader, messages: Message[]): ModelRequest {
   const { model, settings, system, tools, rules } = header
-  const request: ModelRequest = { model, settings, messages }
-  if (system !== undefined) request.system = system
-  if (tools !== undefined) request.tools = tools
-  if (rules !== undefined) request.rules = rules
-  return Object.freeze(request)
+  return Object.freeze({
+    model,
+    settings,
+    ...(system !== undefined && { system }),
+    ...(tools !== undefined && { tools }),
+    ...(rules !== undefined && { rules }),
+    messages,
+  })
 }
 
 function indexLandmarks(index: LandmarkIndex, landmarks: SessionLandmarks, length: number): void {
+  const lists: Record<LandmarkType, readonly number[]> = {
+    'turn/start': landmarks.turns,
+    'step/start': landmarks.steps,
+    'request/header': landmarks.headers.map(({ seq }) => seq),
+  }
   for (const marker of landmarks.markers) index.markers.push(marker)
-  for (const seq of landmarks.turns) index.seqs['turn/start'].push(seq)
-  for (const seq of landmarks.steps) index.seqs['step/start'].push(seq)
-  for (const { seq } of landmarks.headers) index.seqs['request/header'].push(seq)
-  for (const seqs of [index.markers.map(({ seq }) => seq), ...Object.values(index.seqs)]) checkRising(seqs, length)
+  for (const [type, seqs] of Object.entries(lists)) for (const seq of seqs) index.seqs.get(type)!.push(seq)
+  for (const seqs of [landmarks.markers.map(({ seq }) => seq), ...Object.values(lists)]) checkRising(seqs, length)
 }
 
 function checkRising(seqs: readonly number[], length: number): void {
