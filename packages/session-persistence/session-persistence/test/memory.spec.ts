@@ -1,14 +1,72 @@
-import { createMemoryBackend, type MemoryStore } from '@palimpsest/session-persistence'
+import { Session } from '@palimpsest/session'
+import { createMemoryBackend, type MemoryStore, openSession } from '@palimpsest/session-persistence'
 import { testBackend } from '@palimpsest/session-persistence/conformance'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
+import { lazyMemoryBackend } from './backends.js'
 
-testBackend(
-  'memory',
-  {
-    open: () => {
-      const store: MemoryStore = new Map()
-      return { backend: createMemoryBackend(store), reopen: () => createMemoryBackend(store) }
+const wrappings = {
+  memory: createMemoryBackend,
+  'memory, lazily': (store: MemoryStore) => lazyMemoryBackend(createMemoryBackend(store)),
+}
+
+for (const [name, create] of Object.entries(wrappings)) {
+  testBackend(
+    name,
+    {
+      open: () => {
+        const store: MemoryStore = new Map()
+        return { backend: create(store), reopen: () => create(store) }
+      },
     },
-  },
-  { test },
-)
+    { test },
+  )
+}
+
+testBackend('memory, through one pair of eyes', { open: () => createMemoryBackend() }, { test: onlyReopening })
+
+/** A bare backend runs the kit too; a sample of it is enough here. */
+function onlyReopening(name: string, body: () => Promise<void>) {
+  if (name.includes('reload equals live')) test(name, body)
+}
+
+test('a fork shares its parent’s events and copies none', async () => {
+  const backend = createMemoryBackend()
+  const parent = Session.create({ id: 'parent' })
+  const event = parent.append('turn/start', { turn: 1 })
+  await backend.append(await backend.acquire('parent'), parent.header, parent.events)
+  const { header } = Session.create({ id: 'child', header: { parent: { id: 'parent', length: 1 } } })
+  await backend.fork(await backend.acquire('child'), header, 1)
+  expect((await backend.read('child'))?.events[0]).toBe(event)
+})
+
+test('a backend without a store of its own begins empty', async () => {
+  const first = createMemoryBackend()
+  const { header } = Session.create({ id: 'a' })
+  await first.append(await first.acquire('a'), header, [])
+  await expect(openSession(createMemoryBackend(), 'a')).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' })
+})
+
+test('bytes are what the log would take as lines of UTF-8', async () => {
+  const backend = createMemoryBackend()
+  const session = Session.create({ id: 'a', now: () => 0 })
+  session.append('request/header', { model: 'é', settings: {} })
+  await backend.append(await backend.acquire('a'), session.header, session.events)
+  const lines = [session.header, ...session.events].map(line => `${JSON.stringify(line)}\n`).join('')
+  for await (const summary of backend.list()) expect(summary.bytes).toBe(Buffer.byteLength(lines))
+})
+
+test('a log of another format version is listed, and neither read nor appended to', async () => {
+  for (const [version, word] of [
+    [7, 'newer'],
+    [-1, 'older'],
+  ] as const) {
+    const header = { ...Session.create({ id: 'a' }).header, version }
+    const backend = createMemoryBackend(new Map([['a', { epoch: 1, isHeld: false, log: { header, events: [] } }]]))
+    const refusal = { code: 'FORMAT_VERSION_UNSUPPORTED', message: expect.stringContaining(word) }
+    await expect(backend.read('a')).rejects.toMatchObject(refusal)
+    await expect(openSession(backend, 'a')).rejects.toMatchObject(refusal)
+    const append = backend.append(await backend.acquire('a'), { ...header, version: 0 }, [])
+    await expect(append).rejects.toMatchObject(refusal)
+    for await (const { id } of backend.list()) expect(id).toBe('a')
+  }
+})
