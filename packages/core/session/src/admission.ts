@@ -26,6 +26,11 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return proto === null || proto === Object.prototype || isForeignRoot(proto, 'isPrototypeOf')
 }
 
+/** A number that JSON gives back as it was; a time is one too. */
+export function isLosslessNumber(value: unknown): value is number {
+  return Number.isFinite(value) && !Object.is(value, -0)
+}
+
 /** Whether something other than elements hangs on an array; symbols and enumerable names only. */
 export function hasVisibleExtras(array: readonly unknown[], values: readonly unknown[]): boolean {
   return values.length !== array.length || Object.getOwnPropertySymbols(array).length > 0
@@ -66,7 +71,7 @@ function seal(value: unknown, level: number): JsonValue {
     case 'boolean':
       return value
     case 'number':
-      if (Number.isFinite(value) && !Object.is(value, -0)) return value
+      if (isLosslessNumber(value)) return value
       throw new Refusal('a finite number that is not -0', Object.is(value, -0) ? '-0' : String(value))
     case 'object':
       if (value === null) return null

@@ -1,4 +1,4 @@
-import { isPlainObject, sealJson } from './admission.js'
+import { isLosslessNumber, isPlainObject, sealJson } from './admission.js'
 import { SessionError } from './errors.js'
 import type { SessionHeader } from './events.js'
 import type { JsonValue } from './json.js'
@@ -38,7 +38,7 @@ function checkHeader(header: Record<string, unknown>): void {
     fail('header.version', `${SESSION_FORMAT_VERSION}`, `${version}, ${direction} format; use a build that writes it`)
   }
   if (typeof id !== 'string' || id === '') fail('header.id', 'a non-empty string', id)
-  if (typeof createdAt !== 'number' || !Number.isFinite(createdAt)) fail('header.createdAt', 'epoch ms', createdAt)
+  if (!isLosslessNumber(createdAt)) fail('header.createdAt', 'epoch ms', createdAt)
   if (cwd !== undefined && typeof cwd !== 'string') fail('header.cwd', 'a string', cwd)
   if (parent !== undefined) checkRef('parent', parent, { id: isText, length: isCount }, { crc: isText })
   if (spawnedBy !== undefined) checkRef('spawnedBy', spawnedBy, { id: isText, seq: isCount }, {})

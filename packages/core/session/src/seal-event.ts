@@ -1,4 +1,4 @@
-import { hasVisibleExtras, isPlainObject, sealJson } from './admission.js'
+import { hasVisibleExtras, isLosslessNumber, isPlainObject, sealJson } from './admission.js'
 import { SessionError, type SessionErrorCode } from './errors.js'
 import { isKnownType, roleOf } from './event-types.js'
 import type { RestoreOp, SessionEvent, SurfaceOp } from './events.js'
@@ -18,7 +18,8 @@ interface Marks {
 export function sealEvent(type: string, data: unknown, intent: unknown, seq: number, time: number): SessionEvent {
   const marks = intent === undefined ? {} : sealIntent(intent)
   checkType(type, marks, false)
-  if (!Number.isFinite(time)) fail('EVENT_DATA_INVALID', `time: expected now() to give epoch ms, found ${time}`)
+  if (!isLosslessNumber(time))
+    fail('EVENT_DATA_INVALID', `time: expected now() to give epoch ms, found ${describe(time)}`)
   const sealed = sealJson(data, 'data')
   return buildEvent(seq, time, type, sealed, marks)
 }
@@ -40,7 +41,7 @@ export function sealStored(
   if (members.seq !== seq) {
     fail('SEED_INVALID', `${path}.seq: expected ${seq}, found ${describe(members.seq)}; seqs count from 0 without gaps`)
   }
-  if (typeof time !== 'number' || !Number.isFinite(time)) {
+  if (!isLosslessNumber(time)) {
     fail('SEED_INVALID', `${path}.time: expected epoch ms, found ${describe(time)}`)
   }
   return within(path, () => {
@@ -220,7 +221,7 @@ function isSeq(value: unknown): value is number {
 
 function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)
-  if (typeof value === 'number') return String(value)
+  if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value)
   if (Array.isArray(value)) return 'an array'
   if (value === null || value === undefined) return String(value)
   return `a${typeof value === 'object' ? 'n object' : ` ${typeof value}`}`
