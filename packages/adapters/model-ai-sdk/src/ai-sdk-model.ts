@@ -70,10 +70,7 @@ async function startStream(
   try {
     return await Promise.race([started, stopped])
   } catch (error) {
-    started.then(
-      late => close(late.stream.getReader()),
-      () => {},
-    )
+    started.then(late => close(late.stream.getReader())).catch(() => {})
     throw error
   } finally {
     signal.removeEventListener('abort', stop)

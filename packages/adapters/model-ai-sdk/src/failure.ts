@@ -48,12 +48,21 @@ function httpFailure(error: unknown, status: number): ModelFailure {
   const retryAfterMs = retryAfter((error as { responseHeaders?: unknown }).responseHeaders)
   return {
     code: 'MODEL_HTTP_ERROR',
-    message: messageOf(error),
+    message: withBody(messageOf(error), (error as { responseBody?: unknown }).responseBody),
     retryable: isRetryable(status) || (status < 400 && (error as { isRetryable?: unknown }).isRetryable === true),
     status,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   }
 }
+
+/** Where the SDK could not read the error body it tells the status text only; the body says why. */
+function withBody(message: string, body: unknown): string {
+  if (typeof body !== 'string' || body.trim() === '') return message
+  const known = body.includes(message) || body.includes(JSON.stringify(message).slice(1, -1))
+  return known ? message : `${message}: ${body.slice(0, SHOWN_BODY)}`
+}
+
+const SHOWN_BODY = 500
 
 function isRetryable(status: number): boolean {
   return status === 408 || status === 409 || status === 429 || status >= 500

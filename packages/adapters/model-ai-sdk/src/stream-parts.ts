@@ -96,8 +96,9 @@ export class StreamParts {
   }
 
   /** V4's provider-specific block becomes a text part without text: only its options count. */
-  #custom(part: StreamPart): Chunk {
+  #custom(part: StreamPart): Chunk | undefined {
     const { type, kind = '' } = part
+    if (NOTES.has(kind)) return undefined
     const providerOptions = { ...optionsOf(part.providerMetadata), [FOREIGN]: { part: type, kind } }
     return { type: 'text-delta', id: `${type} ${this.#customs++}`, text: '', providerOptions }
   }
@@ -117,7 +118,7 @@ export class StreamParts {
       finishReason,
       ...(usage === undefined ? {} : { usage }),
       ...(Object.keys(this.#response).length === 0 ? {} : { response: this.#response }),
-      ...withOptions(optionsOf(part.providerMetadata)),
+      ...withOptions(saying(optionsOf(part.providerMetadata))),
     }
   }
 }
@@ -136,6 +137,9 @@ const UNAPPROVED: ModelFailure = {
     'the provider asks to approve a tool that it runs itself, which is not supported; let it run without approval',
   retryable: false,
 }
+
+/** Blocks that only tell what `response-metadata` and the usage say too; never sent back. */
+const NOTES: ReadonlySet<string> = new Set(['anthropic.message_start'])
 
 /** Ids of text and reasoning blocks. Some providers begin a second block with the id of an ended one. */
 class BlockIds {
@@ -171,6 +175,12 @@ function fileText(data: unknown): string {
   if (data instanceof Uint8Array) return base64(data)
   if (isRecord(data) && !(data instanceof URL)) return fileText(data.type === 'url' ? data.url : data.data)
   return String(data)
+}
+
+/** Some providers finish every answer with an empty object of theirs, which would stand in every message. */
+function saying(options: ProviderOptions = {}): ProviderOptions | undefined {
+  const own = Object.entries(options).filter(([, members]) => Object.keys(members).length > 0)
+  return own.length > 0 ? Object.fromEntries(own) : undefined
 }
 
 function failed(error: ModelFailure): Chunk {

@@ -167,8 +167,14 @@ export async function collect(
   signal: AbortSignal = new AbortController().signal,
 ): Promise<Chunk[]> {
   const chunks: Chunk[] = []
-  for await (const chunk of port.stream(request, signal)) chunks.push(chunk)
+  for await (const chunk of port.stream(frozen(request), signal)) chunks.push(chunk)
   return chunks
+}
+
+/** As the loop gives it: deeply frozen. */
+function frozen<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(frozen)
+  return value
 }
 
 /** The message that a loop makes of these chunks, by the contract's rules, as far as these tests need them. */

@@ -56,7 +56,7 @@ describe('an answer', () => {
       { type: 'text-delta', id: 'txt-0', text: 'Hel' },
       { type: 'text-delta', id: 'txt-0', text: 'lo' },
     ])
-    expect(chunks[2]).toMatchObject({
+    expect(chunks[2]).toEqual({
       type: 'finish',
       finishReason: 'stop',
       usage: { inputTokens: 10, outputTokens: 4, totalTokens: 14, cachedInputTokens: 6, reasoningTokens: 1 },
@@ -198,9 +198,12 @@ describe('a failure is one final chunk', () => {
     expect(server.seen).toHaveLength(1)
   })
 
-  test('a body that is no JSON', async () => {
-    server.answers.push(status(500, '<html>oops</html>'))
-    expect(failureIn(await collect(port()))).toMatchObject({ status: 500, retryable: true })
+  test('a body of another shape is shown', async () => {
+    server.answers.push(status(500, '<html>oops</html>'), status(422, { detail: 'max_tokens is too large' }))
+    const failure = failureIn(await collect(port()))
+    expect(failure).toMatchObject({ status: 500, retryable: true })
+    expect(failure.message).toContain('<html>oops</html>')
+    expect(failureIn(await collect(port())).message).toContain('max_tokens is too large')
   })
 
   test('nobody listens', async () => {
