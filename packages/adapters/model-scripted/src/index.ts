@@ -1,0 +1,1 @@
+export { type Script, type ScriptedReply, scriptedModel } from './scripted-model.js'

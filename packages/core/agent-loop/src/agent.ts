@@ -1,0 +1,156 @@
+import { type Agent as AgentShape, type AgentStatus, createHost, type Host, type Input } from '@palimpsest/host'
+import type { ModelPort, Session } from '@palimpsest/session'
+import { type AgentSettings, createConfig } from './config.js'
+import { createDurability } from './durability.js'
+import { AgentError } from './errors.js'
+import { createInbox, rejectDisposed } from './inbox.js'
+import type { Limits, Loop } from './loop.js'
+import { runTurn } from './turn.js'
+import { MAX_TIMER_MS } from './until-stopped.js'
+
+export interface Agent extends AgentShape {
+  /** From the next step on. What is left out stays; an empty `system` is none. */
+  configure(changes: AgentSettings): void
+}
+
+/** A session that brings its own flush: what `openSession` and `createSession` of a store give. */
+export interface DurableSession {
+  readonly session: Session
+  flush(): Promise<void>
+}
+
+export interface AgentOptions extends AgentSettings, Partial<Limits> {
+  session: Session | DurableSession
+  model: ModelPort
+  /** Default: a host of its own, where nobody listens. */
+  host?: Host
+  /** Resolves when all that is logged is durable. Without it, and with a bare session, the agent is in memory only. */
+  flush?: () => Promise<void>
+}
+
+/** Turns run one after another, each begun by what was sent. Appends nothing by itself until then. */
+export function createAgent(options: AgentOptions): Agent {
+  const { session, flush } = sessionOf(options)
+  const host = options.host ?? createHost()
+  const inbox = createInbox()
+  let parts = settingsOf(options)
+  let status: AgentStatus = 'idle'
+  let running: Promise<void> | undefined
+  let disposing: Promise<Input[]> | undefined
+  const idlers: (() => void)[] = []
+
+  const agent: Agent = Object.freeze({
+    id: freeId(host, session.id),
+    session,
+    get status() {
+      return status
+    },
+    send: content => take('send', content),
+    steer: content => take('steer', content),
+    inject: (content, origin) => take('inject', content, origin),
+    configure(changes) {
+      refuseDisposed()
+      const next = { ...parts, ...settingsOf(changes) }
+      loop.config = createConfig(next)
+      parts = next
+    },
+    cancel: reason => loop.running?.stop(reason === undefined ? { kind: 'aborted' } : { kind: 'aborted', reason }),
+    idle: () => (status === 'running' ? new Promise(resolve => idlers.push(resolve)) : Promise.resolve()),
+    dispose: () => (disposing ??= dispose()),
+  } satisfies Agent)
+
+  const loop: Loop = {
+    agent,
+    session,
+    host,
+    inbox,
+    durability: createDurability(flush),
+    limits: limitsOf(options),
+    config: createConfig(parts),
+  }
+
+  const take = (kind: Input['kind'], content: Parameters<Agent['send']>[0], origin?: string) => {
+    refuseDisposed()
+    const admission = inbox.add(kind, content, origin)
+    if (kind !== 'inject' && status === 'idle') {
+      running = Promise.resolve().then(drive)
+      become('running')
+    }
+    return admission
+  }
+
+  const drive = async () => {
+    while (status === 'running' && inbox.wakes()) {
+      try {
+        await runTurn(loop)
+      } catch (error) {
+        loop.running = undefined
+        for (const entry of inbox.takeTurn()) entry.reject(error)
+      }
+    }
+    if (status === 'running') become('idle')
+  }
+
+  const become = (next: AgentStatus) => {
+    status = next
+    host.emit('agent/status', next, agent)
+    if (status !== 'running') for (const resolve of idlers.splice(0)) resolve()
+  }
+
+  const dispose = (): Promise<Input[]> => {
+    const busy = status === 'running'
+    become('disposed')
+    loop.running?.stop({ kind: 'disposed' })
+    const finish = () => {
+      const left = inbox.takeAll()
+      for (const entry of left) rejectDisposed(entry)
+      host.emit('agent/disposed', agent)
+      return left.map(({ input }) => input)
+    }
+    return busy ? running!.then(finish) : Promise.resolve(finish())
+  }
+
+  const refuseDisposed = () => {
+    if (status === 'disposed') {
+      throw new AgentError('AGENT_DISPOSED', `agent ${agent.id} is disposed; create another one on its session`)
+    }
+  }
+
+  if (options.host) host.adopt(session)
+  host.emit('agent/created', agent)
+  return agent
+}
+
+// --- internal ---
+
+function sessionOf({ session, flush }: AgentOptions): { session: Session; flush: () => Promise<void> | void } {
+  if (!('session' in session)) return { session, flush: flush ?? (() => {}) }
+  if (flush) throw new TypeError('flush: expected none beside a session that brings its own, found both; leave it out')
+  return { session: session.session, flush: () => session.flush() }
+}
+
+function settingsOf<S extends AgentSettings>({ model, settings, system, tools }: S): Pick<S, keyof AgentSettings> {
+  const given = Object.entries({ model, settings, system, tools }).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given) as Pick<S, keyof AgentSettings>
+}
+
+function limitsOf({ maxSteps = 100, maxParallelToolCalls = 8, cancelGraceMs = 1000 }: Partial<Limits>): Limits {
+  requireWhole('maxSteps', maxSteps, 1, Infinity)
+  requireWhole('maxParallelToolCalls', maxParallelToolCalls, 1, Infinity)
+  requireWhole('cancelGraceMs', cancelGraceMs, 0, MAX_TIMER_MS)
+  return { maxSteps, maxParallelToolCalls, cancelGraceMs }
+}
+
+function requireWhole(name: string, value: number, least: number, most: number): void {
+  const isWhole = Number.isInteger(value) || value === Infinity
+  if (!isWhole || value < least || value > most) {
+    throw new RangeError(`${name}: expected a whole number from ${least} to ${most}, found ${value}`)
+  }
+}
+
+/** A session's second agent on one host needs a name of its own. */
+function freeId({ agents }: Host, id: string): string {
+  let free = id
+  for (let n = 2; agents.has(free); n++) free = `${id}#${n}`
+  return free
+}

@@ -1,0 +1,32 @@
+import type { Fault } from '@palimpsest/session'
+
+export type AgentErrorCode =
+  | 'AGENT_DISPOSED'
+  /** A `turn/admit` handler left the input out, or its turn was cancelled before it was logged. */
+  | 'INPUT_NOT_ADMITTED'
+
+/** A refusal of the agent's own verbs: match on `code`. */
+export class AgentError extends Error {
+  override readonly name = 'AgentError'
+  readonly code: AgentErrorCode
+
+  constructor(code: AgentErrorCode, message: string) {
+    super(`${code}: ${message}`)
+    this.code = code
+  }
+}
+
+/** What was thrown, as data. An error that brings its own code keeps it. */
+export function faultOf(error: unknown, fallback: string): Fault {
+  const code = (error as { code?: unknown } | null | undefined)?.code
+  return { code: typeof code === 'string' ? code : fallback, message: messageOf(error) }
+}
+
+export function messageOf(error: unknown): string {
+  if (error instanceof Error) return error.message || error.name
+  try {
+    return String(error)
+  } catch {
+    return 'something that cannot be shown was thrown'
+  }
+}

@@ -1,0 +1,106 @@
+import type { JsonObject, JsonValue } from '@palimpsest/session'
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
+import { Ajv, type Options, type ValidateFunction } from 'ajv'
+import { Ajv2019 } from 'ajv/dist/2019.js'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { messageOf } from './errors.js'
+
+/** Draft-07, 2019-09 or 2020-12; without `$schema` the newest draft that it fits. `format` is an annotation. */
+export type JsonSchema = JsonObject
+
+/** What the tool gets, or what does not fit, in words for the model. */
+export type Checked = { value: unknown; problem?: undefined } | { problem: string }
+
+/** May keep `input` or parts of it in its answer, and changes nothing in it. */
+export type Check = (input: JsonValue) => Checked | Promise<Checked>
+
+export function isStandardSchema<I>(
+  schema: JsonSchema | StandardSchemaV1<unknown, I>,
+): schema is StandardSchemaV1<unknown, I> {
+  return '~standard' in schema
+}
+
+/** Throws what the library throws where the schema itself is wrong. */
+export function createCheck(schema: JsonSchema | StandardSchemaV1): Check {
+  return isStandardSchema(schema) ? checkByStandard(schema) : checkByJsonSchema(schema)
+}
+
+/**
+ * What the model is told. A Standard Schema says it itself where its library can (`~standard.jsonSchema`);
+ * one that cannot is described as any object.
+ */
+export function describeSchema(schema: JsonSchema | StandardSchemaV1): JsonObject {
+  if (!isStandardSchema(schema)) return schema
+  const { jsonSchema } = schema['~standard'] as Partial<StandardJSONSchemaV1.Props>
+  for (const target of jsonSchema ? ['draft-2020-12', 'draft-07'] : []) {
+    try {
+      return jsonSchema!.input({ target }) as JsonObject
+    } catch {
+      // The library cannot say it in this draft.
+    }
+  }
+  return { type: 'object' }
+}
+
+// --- internal ---
+
+/** Nothing that writes to the input: no defaults, no coercion, no removal. Inherited properties do not count. */
+const OPTIONS: Options = {
+  allErrors: true,
+  strict: false,
+  ownProperties: true,
+  validateFormats: false,
+  addUsedSchema: false,
+  logger: false,
+}
+
+const DRAFTS = { '2020-12': Ajv2020, '2019-09': Ajv2019, 'draft-07': Ajv }
+
+function checkByJsonSchema(schema: JsonSchema): Check {
+  const validate = compile(schema)
+  return input => (validate(input) ? { value: input } : { problem: problemOf(validate) })
+}
+
+function compile(schema: JsonSchema): ValidateFunction {
+  // An asynchronous schema would answer with a promise, which is always true.
+  const { $schema, $async: _, ...rest } = schema
+  const named = Object.entries(DRAFTS).find(([name]) => String($schema).includes(name))
+  if (named) return new named[1](OPTIONS).compile(rest)
+  try {
+    return new Ajv2020(OPTIONS).compile(rest)
+  } catch (error) {
+    return orElse(() => new Ajv(OPTIONS).compile(rest), error)
+  }
+}
+
+function orElse<T>(run: () => T, error: unknown): T {
+  try {
+    return run()
+  } catch {
+    throw error
+  }
+}
+
+function problemOf({ errors }: ValidateFunction): string {
+  const lines = (errors ?? []).map(({ instancePath, message, params }) => {
+    const extra = params.additionalProperty === undefined ? '' : ` (${params.additionalProperty})`
+    return `${instancePath || 'the arguments'} ${message}${extra}`
+  })
+  return lines.slice(0, 10).join('; ')
+}
+
+function checkByStandard(schema: StandardSchemaV1): Check {
+  return async input => {
+    try {
+      const result = await schema['~standard'].validate(input)
+      return result.issues ? { problem: result.issues.map(lineOf).slice(0, 10).join('; ') } : { value: result.value }
+    } catch (error) {
+      return { problem: messageOf(error) }
+    }
+  }
+}
+
+function lineOf({ message, path = [] }: StandardSchemaV1.Issue): string {
+  const keys = path.map(segment => String(typeof segment === 'object' ? segment.key : segment))
+  return keys.length > 0 ? `/${keys.join('/')} ${message}` : message
+}
