@@ -1,7 +1,7 @@
+import type { Tool } from '@palimpsest/agent-loop'
 import { type BashOptions, bash } from './bash.js'
 import { edit } from './edit.js'
 import { grep } from './grep.js'
-import type { Tool } from './loop-shim.js'
 import { read } from './read.js'
 import { write } from './write.js'
 

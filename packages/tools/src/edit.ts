@@ -1,5 +1,5 @@
+import { defineTool, type Tool } from '@palimpsest/agent-loop'
 import { quote, ToolError } from './errors.js'
-import { defineTool, type Tool } from './loop-shim.js'
 import { encodeText, replaceFile } from './replace-file.js'
 import { inFolder, openFile, openRoot, type Place, type Root } from './root.js'
 import { looksBinary } from './text-window.js'

@@ -1,6 +1,6 @@
 import { lstat } from 'node:fs/promises'
+import { defineTool, type Tool } from '@palimpsest/agent-loop'
 import { asToolError, quote, ToolError } from './errors.js'
-import { defineTool, type Tool } from './loop-shim.js'
 import { locate, openRoot, type Place, planRegular, type Root } from './root.js'
 import { type Match, type Search, search } from './search.js'
 

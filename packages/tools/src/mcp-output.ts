@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import { toolOutput } from '@palimpsest/agent-loop'
 import type { JsonValue, ToolContent } from '@palimpsest/session'
 import { ToolError } from './errors.js'
-import { toolOutput } from './loop-shim.js'
 import { OutputWindow } from './output-window.js'
 
 /**

@@ -1,8 +1,8 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { CallToolResultSchema, ListToolsResultSchema, type Tool as McpTool } from '@modelcontextprotocol/sdk/types.js'
+import { defineTool, type Tool, type ToolContext } from '@palimpsest/agent-loop'
 import type { JsonObject } from '@palimpsest/session'
 import { quote, ToolError } from './errors.js'
-import { defineTool, type Tool } from './loop-shim.js'
 import { outputOf } from './mcp-output.js'
 
 export interface McpToolsOptions {
@@ -54,14 +54,20 @@ async function listTools(client: Client, limits: Limits): Promise<McpTool[]> {
 function toolOf(client: Client, tool: McpTool, name: string, limits: Limits): Tool {
   const reads = tool.annotations?.readOnlyHint === true
   const description = tool.description ?? tool.title ?? tool.annotations?.title
-  return defineTool<JsonObject>({
+  const inputSchema = tool.inputSchema as JsonObject
+  const rest = {
     name,
     ...(description === undefined ? {} : { description }),
-    inputSchema: tool.inputSchema as JsonObject,
-    effect: reads ? 'read' : 'execute',
+    effect: reads ? ('read' as const) : ('execute' as const),
     parallelSafe: reads,
-    execute: (input, { signal }) => call(client, tool.name, input, limits, signal),
-  })
+    execute: (input: JsonObject, { signal }: ToolContext) => call(client, tool.name, input, limits, signal),
+  }
+  try {
+    return defineTool<JsonObject>({ ...rest, inputSchema })
+  } catch {
+    // A schema that cannot be compiled is still told to the model; the server itself then checks what comes.
+    return defineTool<JsonObject>({ ...rest, inputSchema: { type: 'object' }, inputJsonSchema: inputSchema })
+  }
 }
 
 async function call(

@@ -1,6 +1,6 @@
+import { defineTool, type Tool, toolOutput } from '@palimpsest/agent-loop'
 import type { ToolContent } from '@palimpsest/session'
 import { quote, ToolError } from './errors.js'
-import { defineTool, type Tool, toolOutput } from './loop-shim.js'
 import { type OpenFile, openFile, openRoot, type Root } from './root.js'
 import { looksBinary, readTextWindow, type TextWindow } from './text-window.js'
 

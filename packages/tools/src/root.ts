@@ -138,7 +138,10 @@ function planPath(root: Root, path: string): string {
     throw new ToolError('PATH_INVALID', `The path ${quote(path)} is not well-formed Unicode.`)
   const wanted = resolve(root.path, path)
   if (Buffer.byteLength(wanted) > MAX_PATH_BYTES) {
-    throw new ToolError('PATH_INVALID', `The path ${quote(path)} is too long. At most ${MAX_PATH_BYTES} bytes, root included, can be used.`)
+    throw new ToolError(
+      'PATH_INVALID',
+      `The path ${quote(path)} is too long. At most ${MAX_PATH_BYTES} bytes, root included, can be used.`,
+    )
   }
   if (isInside(root.path, wanted)) return wanted
   if (isInside(root.given, wanted)) return resolve(root.path, relative(root.given, wanted))

@@ -38,6 +38,7 @@ export interface Search {
 
 /** Runs one search in a thread that is gone when the promise settles. Rejects with the signal's reason on abort. */
 export async function search(request: SearchRequest, timeoutMs: number, signal: AbortSignal): Promise<Search> {
+  signal.throwIfAborted()
   const matches: Match[] = []
   let at: string | undefined
   const worker = new Worker(new URL('./search-worker.js', import.meta.url), {

@@ -1,5 +1,5 @@
+import { defineTool, type Tool } from '@palimpsest/agent-loop'
 import { quote } from './errors.js'
-import { defineTool, type Tool } from './loop-shim.js'
 import { encodeText, replaceFile } from './replace-file.js'
 import { inFolder, locate, openRoot, type Root } from './root.js'
 

@@ -22,7 +22,8 @@ function world() {
   symlinkSync('../../outside', join(root, 'sub', 'relative-out'))
   symlinkSync('out', join(root, 'chain'))
   symlinkSync('loop', join(root, 'loop'))
-  const outside = () => readdirSync(join(base, 'outside')).map(name => [name, readFileSync(join(base, 'outside', name), 'utf8')])
+  const outside = () =>
+    readdirSync(join(base, 'outside')).map(name => [name, readFileSync(join(base, 'outside', name), 'utf8')])
   return { base, root, outside }
 }
 
@@ -49,7 +50,16 @@ describe.each(['read', 'write', 'edit', 'grep'] as const)('%s stays under the ro
     join(base, 'outside/secret.txt'),
     join(base, 'root-sibling/secret.txt'),
   ]
-  const links = ['out/secret.txt', 'out', 'secret-link', 'dangling', 'sub/relative-out/secret.txt', 'chain/secret.txt', 'out/new/deep.txt', 'dangling/new.txt']
+  const links = [
+    'out/secret.txt',
+    'out',
+    'secret-link',
+    'dangling',
+    'sub/relative-out/secret.txt',
+    'chain/secret.txt',
+    'out/new/deep.txt',
+    'dangling/new.txt',
+  ]
 
   test('against paths that lead out', async () => {
     const { base, root, outside } = world()
@@ -100,7 +110,9 @@ describe.each(['read', 'write', 'edit', 'grep'] as const)('%s stays under the ro
 
 test('a device is refused unopened', async () => {
   expect((await refusal(call(read({ root: '/dev' }), { path: 'zero' }))).code).toBe('FILE_KIND_UNSUPPORTED')
-  expect((await refusal(call(write({ root: '/dev' }), { path: 'null', content: 'x' }))).code).toBe('FILE_KIND_UNSUPPORTED')
+  expect((await refusal(call(write({ root: '/dev' }), { path: 'null', content: 'x' }))).code).toBe(
+    'FILE_KIND_UNSUPPORTED',
+  )
 })
 
 test('links inside the root are followed, absolute paths into it are taken, by its real name and by the given one', async () => {
@@ -116,7 +128,20 @@ test('links inside the root are followed, absolute paths into it are taken, by i
 
 test('names that look odd but are names are taken as they are', async () => {
   const { root } = world()
-  for (const path of ['...', '..x', '-rf', '~', '*', ' ', 'a\nb', 'ünïcode-😀', '\u202etxt', "it's $(x)", '__proto__', '%2e%2e']) {
+  for (const path of [
+    '...',
+    '..x',
+    '-rf',
+    '~',
+    '*',
+    ' ',
+    'a\nb',
+    'ünïcode-😀',
+    '\u202etxt',
+    "it's $(x)",
+    '__proto__',
+    '%2e%2e',
+  ]) {
     expect(await call(write({ root }), { path, content: path })).toContain('Created')
     expect(await call(read({ root }), { path })).toBe(path)
   }
