@@ -1,0 +1,110 @@
+import { copyBytes, keepAside } from './aside.js'
+import { type Chain, openChain, openOwnFile } from './chain.js'
+import { isCheckpointDue, writeCheckpoint } from './checkpoint.js'
+import type { Directory } from './directory.js'
+import { createFile, discard, isErrno, O_APPEND, O_RDWR, syncData, writeAll } from './disk.js'
+import { JsonlLease } from './lease.js'
+import { takeLock } from './lock.js'
+import { assertHeaderLine, isHeaderDamage } from './log-file.js'
+
+/** Takes the lock, opens the log, cuts its torn tail, and rewrites it where its bytes cannot be trusted to be on the disk. */
+export async function acquireLease(
+  directory: Directory,
+  id: string,
+  takeover: boolean,
+  onRelease: (lease: JsonlLease) => void,
+): Promise<JsonlLease> {
+  // A log of another version is refused before it gets a lock of ours.
+  const isNew = !hasReadableLog(directory, id)
+  const lease = new JsonlLease(await takeLock(directory, id, { takeover, isNew }), onRelease)
+  try {
+    await openLog(lease)
+    return lease
+  } catch (error) {
+    await lease.release().catch(() => {})
+    throw error
+  }
+}
+
+// --- internal ---
+
+function hasReadableLog({ disk, paths }: Directory, id: string): boolean {
+  const own = openOwnFile(disk, paths, id, O_RDWR | O_APPEND)
+  if (own === undefined) return false
+  own.file.close()
+  if (!isHeaderDamage(own.line)) assertHeaderLine(own.line, id)
+  return true
+}
+
+async function openLog(lease: JsonlLease): Promise<void> {
+  const { directory, id } = lease.lock
+  const own = openOwnFile(directory.disk, directory.paths, id, O_RDWR | O_APPEND)
+  if (own === undefined) return
+  if (isHeaderDamage(own.line)) {
+    own.file.close()
+    lease.headerDamage = own.line
+    lease.damage.push(own.line)
+    return
+  }
+  const { file } = own
+  const chain = await openChain(directory.paths, { file, line: assertHeaderLine(own.line, id) })
+  lease.chain = chain
+  const mustRewrite = lease.lock.state.unsynced !== undefined
+  const end = await keepTail(lease, chain)
+  if (mustRewrite) await rewrite(lease, chain, end)
+  else await settle(lease, chain, end)
+  if (isCheckpointDue(chain.own)) writeCheckpoint(directory, chain.own)
+}
+
+/** Puts what follows the last good record aside. A log with a hole is left as it is. Gives where the log ends. */
+async function keepTail(lease: JsonlLease, chain: Chain): Promise<number> {
+  const { file, damage, tailFrom, scannedEnd } = chain.own
+  const { disk, directory } = { disk: file.disk, directory: lease.lock.directory }
+  const size = disk.fstatSync(file.fd).size
+  if (chain.isHoled || size <= scannedEnd) return size
+  const kept = await keepAside(directory, lease.id, file.read, scannedEnd)
+  for (const entry of damage.splice(tailFrom)) lease.damage.push({ ...entry, kept })
+  return scannedEnd
+}
+
+/** Cuts the tail, and makes durable what a dead owner may have written and not synced. */
+async function settle(lease: JsonlLease, { own }: Chain, end: number): Promise<void> {
+  const { disk, fd } = own.file
+  const isCut = disk.fstatSync(fd).size > end
+  if (!isCut && lease.lock.wasReleased) return
+  lease.assertCurrent()
+  if (isCut) disk.ftruncateSync(fd, end)
+  try {
+    await syncData(disk, fd)
+  } catch (error) {
+    lease.noteUnsynced(0)
+    throw error
+  }
+}
+
+/**
+ * Copies the log to a new file and puts that in its place: what the old owner still writes goes into a
+ * file without a name. The next owner removes our temporary before he looks at the log, so a sleeper
+ * cannot wake up and rename over his work.
+ */
+async function rewrite(lease: JsonlLease, { own }: Chain, end: number): Promise<void> {
+  const { directory, id, epoch } = lease.lock
+  const { disk, paths } = directory
+  const temporary = paths.temporary(id, epoch)
+  const fd = createFile(disk, temporary, O_APPEND)
+  try {
+    lease.assertCurrent()
+    copyBytes(own.file.read, 0, end, bytes => writeAll(disk, fd, bytes))
+    await syncData(disk, fd)
+    lease.assertCurrent()
+    disk.renameSync(temporary, paths.log(id))
+    own.file.replace(fd)
+  } catch (error) {
+    disk.closeSync(fd)
+    discard(disk, temporary)
+    throw isErrno(error, 'ENOENT') ? lease.fenced() : error
+  }
+  await directory.sync()
+  lease.assertCurrent()
+  lease.lock.note({ isReleased: false })
+}

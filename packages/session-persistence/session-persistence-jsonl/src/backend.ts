@@ -1,0 +1,149 @@
+import type { SessionEvent, SessionHeader } from '@palimpsest/session'
+import {
+  assertSessionId,
+  type LazyLog,
+  type Lease,
+  PersistenceError,
+  type SessionBackend,
+  type SessionSummary,
+  type StoredLog,
+} from '@palimpsest/session-persistence'
+import { acquireLease } from './acquire.js'
+import { appendEvents } from './append.js'
+import { Directory } from './directory.js'
+import { type Disk, nodeDisk } from './disk.js'
+import { forkLog } from './fork.js'
+import { JsonlLease } from './lease.js'
+import { idOf } from './paths.js'
+import { readLog } from './read.js'
+import { removeSession } from './remove.js'
+import { summarize } from './summary.js'
+import { writeFailed } from './write-failed.js'
+
+export interface JsonlBackendOptions {
+  /** Where the sessions' files are; made when missing, for its owner only. */
+  directory: string
+  /** @internal The file system, for tests that make it fail. */
+  fs?: Disk
+}
+
+/** The transparent store: one file a session, one JSON record a line, a checksum on every line. `docs/format.md` has the format. */
+export function createJsonlBackend({ directory, fs = nodeDisk }: JsonlBackendOptions): SessionBackend {
+  const place = new Directory(fs, directory)
+  try {
+    place.make()
+  } catch (cause) {
+    throw new PersistenceError('WRITE_FAILED', `the store ${directory} could not be made`, { cause })
+  }
+  return new JsonlBackend(place)
+}
+
+// --- internal ---
+
+class JsonlBackend implements SessionBackend {
+  readonly supports = { lazyEvents: true }
+  readonly #directory: Directory
+  readonly #leases = new Set<JsonlLease>()
+
+  constructor(directory: Directory) {
+    this.#directory = directory
+  }
+
+  async acquire(id: string, options: { takeover?: boolean } = {}): Promise<Lease> {
+    assertSessionId(id)
+    const onRelease = (lease: JsonlLease) => this.#leases.delete(lease)
+    const lease = await coded(id, () => acquireLease(this.#directory, id, options.takeover ?? false, onRelease))
+    this.#leases.add(lease)
+    return lease
+  }
+
+  append(lease: Lease, header: SessionHeader, events: readonly SessionEvent[]): Promise<void> {
+    return this.#write(lease, own => appendEvents(own, header, events))
+  }
+
+  async read(id: string, range: { from?: number; to?: number } = {}): Promise<StoredLog | undefined> {
+    assertSessionId(id)
+    return coded(id, () => readLog(this.#directory, id, range))
+  }
+
+  fork(lease: Lease, header: SessionHeader, length: number): Promise<void> {
+    return this.#write(lease, own => forkLog(own, header, length))
+  }
+
+  async *list(): AsyncIterable<SessionSummary> {
+    const listing = await this.#directory.list()
+    for (const name of listing.names) {
+      const id = idOf(name)
+      if (name !== `${id}.jsonl` || !isSessionId(id)) continue
+      const summary = summarize(this.#directory, id, listing.of(id))
+      if (summary !== undefined) yield summary
+    }
+  }
+
+  async remove(id: string): Promise<void> {
+    assertSessionId(id)
+    return coded(id, () => removeSession(this.#directory, id))
+  }
+
+  async close(): Promise<void> {
+    for (const { reason } of (await Promise.allSettled([...this.#leases].map(lease => lease.release()))).filter(
+      result => result.status === 'rejected',
+    )) {
+      throw reason
+    }
+  }
+
+  async open(lease: Lease): Promise<LazyLog | undefined> {
+    const own = this.#own(lease)
+    return own.run(() => coded(own.id, async () => lazyLog(own)))
+  }
+
+  #own(lease: Lease): JsonlLease {
+    if (lease instanceof JsonlLease && lease.lock.directory === this.#directory) return lease
+    throw new PersistenceError(
+      'SESSION_FENCED',
+      `the lease of session "${lease.id}" is not one of this store; acquire it here`,
+    )
+  }
+
+  /** A raw error of the file system ends the lease: nobody knows how far the work got. */
+  #write(lease: Lease, work: (own: JsonlLease) => Promise<void>): Promise<void> {
+    const own = this.#own(lease)
+    return own.run(async () => {
+      try {
+        await work(own)
+      } catch (error) {
+        if (error instanceof PersistenceError || error instanceof RangeError) throw error
+        throw own.fail(writeFailed(own.id, error))
+      }
+    })
+  }
+}
+
+function lazyLog(lease: JsonlLease): LazyLog | undefined {
+  const { chain, headerDamage } = lease
+  if (headerDamage !== undefined)
+    throw new PersistenceError('HEADER_DAMAGED', `session "${lease.id}" has no header that can be trusted`)
+  if (chain === undefined) return undefined
+  const { header, soundLength: length, damage } = chain
+  const load = (from: number, to: number) => chain.withFiles(() => chain.readEvents(from, to))
+  return { header, length, load, damage, ...chain.readLandmarks() }
+}
+
+async function coded<T>(id: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof PersistenceError || error instanceof RangeError) throw error
+    throw writeFailed(id, error)
+  }
+}
+
+function isSessionId(id: string): boolean {
+  try {
+    assertSessionId(id)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,125 @@
+import { type Disk, isErrno, O_RDONLY, openFile, readFully } from './disk.js'
+import { readLines } from './lines.js'
+import { type Crc, decodeRecord, type RecordBuffer } from './record.js'
+import type { Place, PlacedMarker } from './stretch.js'
+import { OFFSET_EVERY, Stretch } from './stretch.js'
+
+/** Smaller logs are always scanned whole. */
+export const INDEX_FROM_BYTES = 256 * 1024
+/** A checkpoint is written once this many events have none. */
+export const CHECKPOINT_EVENTS = 4096
+
+export interface StoredIndex {
+  readonly stretches: Stretch[]
+  /** How much of the file could be used; what follows is overwritten. */
+  readonly bytes: number
+}
+
+/** The line of one stretch. `header` is the crc of the log's header line: an index of another log is no use. */
+export function addCheckpoint(buffer: RecordBuffer, stretch: Stretch, header: Crc): void {
+  const { from, to, offset, end, lastOffset, lastCrc, turnEnd } = stretch
+  buffer.add({
+    from,
+    to,
+    offset,
+    end,
+    last: [lastOffset, lastCrc],
+    header,
+    markers: stretch.markers.map(({ marker, offset, bytes, runs }) =>
+      runs === undefined
+        ? [marker.seq, marker.type, marker.surfaceOp, offset, bytes]
+        : [marker.seq, marker.type, marker.surfaceOp, offset, bytes, runs],
+    ),
+    headers: stretch.headers.map(({ seq, offset, bytes }) => [seq, offset, bytes]),
+    turns: stretch.turns,
+    steps: stretch.steps,
+    ...(turnEnd !== undefined && { turnEnd }),
+    offsets: stretch.offsets,
+    required: [...stretch.required],
+  })
+}
+
+/**
+ * The stretches that an index holds for the log whose header line has the crc `header` and whose first
+ * record has the seq `base` and the offset `offset`. Reads up to the first line that does not fit;
+ * says nothing about whether the log still is what the index was made from.
+ */
+export function readIndex(disk: Disk, path: string, header: Crc, base: number, offset: number): StoredIndex {
+  const fd = openIndex(disk, path)
+  if (fd === undefined) return { stretches: [], bytes: 0 }
+  try {
+    const stretches: Stretch[] = []
+    let bytes = 0
+    let last = new Stretch(base, base, offset, { lastOffset: 0, lastCrc: header })
+    for (const line of readLines((into, at) => readFully(disk, fd, into, at), 0)) {
+      const record = line.terminated ? decodeRecord(line.buffer, line.start, line.end) : undefined
+      const stretch = record && planStretch(record.value as Checkpoint, last, header)
+      if (stretch === undefined) break
+      stretches.push(stretch)
+      bytes += line.bytes
+      last = stretch
+    }
+    return { stretches, bytes }
+  } catch {
+    // Only a cache: what cannot be read is as good as absent.
+    return { stretches: [], bytes: 0 }
+  } finally {
+    disk.closeSync(fd)
+  }
+}
+
+// --- internal ---
+
+interface Checkpoint {
+  from: number
+  to: number
+  offset: number
+  end: number
+  last: [number, Crc]
+  header: Crc
+  markers: [number, string, unknown, number, number, number[]?][]
+  headers: [number, number, number][]
+  turns: number[]
+  steps: number[]
+  turnEnd?: number
+  offsets: number[]
+  required: [string, number][]
+}
+
+function openIndex(disk: Disk, path: string): number | undefined {
+  try {
+    return openFile(disk, path, O_RDONLY)
+  } catch (error) {
+    if (isErrno(error, 'ELOOP', 'EACCES', 'EPERM', 'EISDIR', 'ENXIO', 'EIO')) return undefined
+    throw error
+  }
+}
+
+/** The checkpoint's stretch, if it goes on where `last` ended. Its crc vouches for its shape. */
+function planStretch(point: Checkpoint, last: Stretch, header: Crc): Stretch | undefined {
+  if (point.header !== header || point.from !== last.to || point.offset !== last.end) return undefined
+  const { base } = last
+  if (point.offsets.length !== offsetsBelow(point.to - base) - offsetsBelow(point.from - base)) return undefined
+  const [lastOffset, lastCrc] = point.last
+  const stretch = new Stretch(base, point.from, point.offset, { lastOffset, lastCrc })
+  return Object.assign(stretch, {
+    to: point.to,
+    end: point.end,
+    markers: point.markers.map(placedMarker),
+    headers: point.headers.map(([seq, offset, bytes]): Place => ({ seq, offset, bytes })),
+    turns: point.turns,
+    steps: point.steps,
+    turnEnd: point.turnEnd,
+    offsets: point.offsets,
+    required: new Map(point.required),
+  })
+}
+
+function placedMarker([seq, type, surfaceOp, offset, bytes, runs]: Checkpoint['markers'][number]): PlacedMarker {
+  const marker = { seq, type, surfaceOp } as PlacedMarker['marker']
+  return runs === undefined ? { seq, offset, bytes, marker } : { seq, offset, bytes, marker, runs }
+}
+
+function offsetsBelow(events: number): number {
+  return Math.ceil(events / OFFSET_EVERY)
+}

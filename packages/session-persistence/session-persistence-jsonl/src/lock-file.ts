@@ -1,0 +1,58 @@
+import { type Disk, O_RDONLY, openFile, readFully } from './disk.js'
+import { isOwner, type Owner } from './owner.js'
+import { decodeRecord, encodeRecord, NEWLINE } from './record.js'
+
+export interface LockState {
+  readonly isReleased: boolean
+  /**
+   * From this byte on the log may be on no disk although reads show it: a sync failed, or a rewrite
+   * that was due has not been done.
+   */
+  readonly unsynced?: number
+}
+
+export interface Lock {
+  /** `undefined` where the first line cannot be read: nobody can say who holds it. */
+  readonly owner: Owner | undefined
+  readonly state: LockState
+}
+
+/** A lock as it is made: the owner's line, then a state of fixed width, rewritten in place. */
+export function encodeLock(owner: Owner, state: LockState): { bytes: Buffer; stateOffset: number } {
+  const line = encodeRecord(owner).bytes
+  return { bytes: Buffer.concat([line, encodeState(state)]), stateOffset: line.length }
+}
+
+/** `STATE_BYTES` bytes, whatever it says: it must be writable on a full disk. */
+export function encodeState({ isReleased, unsynced }: LockState): Buffer {
+  const words = [isReleased ? 'released' : 'held', ...(unsynced === undefined ? [] : ['unsynced', unsynced])]
+  return Buffer.from(`${words.join(' ').padEnd(STATE_BYTES - 1)}\n`, 'latin1')
+}
+
+/** `undefined` where there is no such lock. */
+export function readLock(disk: Disk, path: string): Lock | undefined {
+  const fd = openFile(disk, path, O_RDONLY)
+  if (fd === undefined) return undefined
+  try {
+    const bytes = Buffer.allocUnsafe(LARGEST_LOCK_BYTES)
+    return decodeLock(bytes.subarray(0, readFully(disk, fd, bytes, 0)))
+  } finally {
+    disk.closeSync(fd)
+  }
+}
+
+// --- internal ---
+
+const STATE_BYTES = 48
+const LARGEST_LOCK_BYTES = 4096
+const STATE = /^(held|released)(?: unsynced ([0-9]{1,16}))? *\n$/
+
+/** What cannot be read counts as held by somebody unknown: only a takeover may pass it. */
+function decodeLock(bytes: Buffer): Lock {
+  const end = bytes.indexOf(NEWLINE)
+  const value = end === -1 ? undefined : decodeRecord(bytes, 0, end)?.value
+  const words = STATE.exec(bytes.toString('latin1', end + 1))
+  if (!isOwner(value) || words === null) return { owner: undefined, state: { isReleased: false, unsynced: 0 } }
+  const state = { isReleased: words[1] === 'released' }
+  return { owner: value, state: words[2] === undefined ? state : { ...state, unsynced: Number(words[2]) } }
+}

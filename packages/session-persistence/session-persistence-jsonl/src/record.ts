@@ -1,0 +1,97 @@
+import { crc32 } from 'node:zlib'
+
+/** `,"crc":"xxxxxxxx"}`, the end of every line before its newline. */
+export const TAIL_BYTES = 18
+export const NEWLINE = 0x0a
+
+/** The checksum as it stands on a line: CRC-32 of the bytes before the tail, eight lower-case hex digits. */
+export type Crc = string
+
+export interface DecodedRecord {
+  readonly value: unknown
+  readonly crc: Crc
+}
+
+/** Lines in the making, one buffer for a whole batch. What `bytes` gives is valid until the next `reset`. */
+export class RecordBuffer {
+  #bytes = Buffer.allocUnsafe(SCRATCH_BYTES)
+  #length = 0
+
+  get length(): number {
+    return this.#length
+  }
+
+  get bytes(): Buffer {
+    return this.#bytes.subarray(0, this.#length)
+  }
+
+  reset(): void {
+    this.#length = 0
+    if (this.#bytes.length > LARGEST_KEPT_BYTES) this.#bytes = Buffer.allocUnsafe(SCRATCH_BYTES)
+  }
+
+  newline(): void {
+    this.#reserve(1)
+    this.#bytes[this.#length++] = NEWLINE
+  }
+
+  /** Adds the line of a JSON object that has at least one member. */
+  add(value: object): Crc {
+    const text = JSON.stringify(value)
+    this.#reserve(text.length * 3 <= this.#room ? 0 : Buffer.byteLength(text) + TAIL_BYTES + 1)
+    const start = this.#length
+    // The closing brace is written and then overwritten by the tail.
+    const end = start + this.#bytes.write(text, start) - 1
+    const crc = hex(crc32(this.#bytes.subarray(start, end)))
+    this.#length = end + this.#bytes.write(`,"crc":"${crc}"}\n`, end, 'latin1')
+    return crc
+  }
+
+  get #room(): number {
+    return this.#bytes.length - this.#length - TAIL_BYTES - 1
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#length + bytes <= this.#bytes.length) return
+    const grown = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#length + bytes))
+    this.#bytes.copy(grown, 0, 0, this.#length)
+    this.#bytes = grown
+  }
+}
+
+/** One line, newline included. */
+export function encodeRecord(value: object): { bytes: Buffer; crc: Crc } {
+  const buffer = new RecordBuffer()
+  const crc = buffer.add(value)
+  return { bytes: Buffer.from(buffer.bytes), crc }
+}
+
+/**
+ * The record in `bytes[start, end)`, a line without its newline; `undefined` unless its tail is the
+ * right one byte for byte and the rest is JSON. Changes one byte of `bytes` and puts it back.
+ */
+export function decodeRecord(bytes: Buffer, start: number, end: number): DecodedRecord | undefined {
+  const tail = end - TAIL_BYTES
+  if (tail <= start) return undefined
+  const crc = hex(crc32(bytes.subarray(start, tail)))
+  if (bytes.toString('latin1', tail, end) !== `,"crc":"${crc}"}`) return undefined
+  const comma = bytes[tail]!
+  bytes[tail] = CLOSING_BRACE
+  try {
+    return { value: JSON.parse(bytes.toString('utf8', start, tail + 1)), crc }
+  } catch {
+    return undefined
+  } finally {
+    bytes[tail] = comma
+  }
+}
+
+// --- internal ---
+
+const CLOSING_BRACE = 0x7d
+const SCRATCH_BYTES = 8 * 1024
+const LARGEST_KEPT_BYTES = 1024 * 1024
+
+function hex(checksum: number): Crc {
+  return checksum.toString(16).padStart(8, '0')
+}

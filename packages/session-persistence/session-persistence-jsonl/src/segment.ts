@@ -1,0 +1,246 @@
+import { setImmediate as pause } from 'node:timers/promises'
+import type { SessionEvent, SessionHeader } from '@palimpsest/session'
+import type { Damage } from '@palimpsest/session-persistence'
+import { INDEX_FROM_BYTES, readIndex } from './index-file.js'
+import { firstSeqOf, type HeaderLine, type LogFile } from './log-file.js'
+import { type Crc, decodeRecord } from './record.js'
+import { Scan, type ScannedRecord } from './scan.js'
+import { OFFSET_EVERY, type Place, Stretch } from './stretch.js'
+
+export interface SegmentOptions {
+  /** The events from this seq on belong to somebody else: a fork shares only a prefix of its base. */
+  readonly stopSeq?: number
+  /** Look at every byte, whatever the index says. */
+  readonly isWhole?: boolean
+  /** Told of every record that is scanned, in order. */
+  readonly onRecord?: (record: ScannedRecord) => void
+}
+
+/** The records of one log file: where they stand, and what is wrong with the rest. */
+export class Segment {
+  readonly damage: Damage[]
+  /** The next seq of the file, behind any hole. */
+  readonly length: number
+  /** The first seq lost in a hole. */
+  readonly lostFrom: number | undefined
+  readonly tailFrom: number
+  /** Landmarks up to the first hole: those with a checkpoint, then those without. */
+  readonly past: Stretch[]
+  current: Stretch
+  /** How much of the index file is good. */
+  indexBytes: number
+  readonly #offsets: number[]
+  /** Offsets found by a scan, once the others turned out wrong. */
+  #found: number[] | undefined
+
+  /** The byte behind the last good record; equal to `current.end` unless there is a hole. */
+  readonly scannedEnd: number
+  isTerminated: boolean
+
+  private constructor(
+    readonly file: LogFile,
+    readonly line: HeaderLine,
+    readonly base: number,
+    known: { past: Stretch[]; current: Stretch; indexBytes: number },
+    scan: Pick<Scan, 'damage' | 'seq' | 'lostFrom' | 'tailFrom' | 'end' | 'isTerminated'>,
+  ) {
+    this.past = known.past
+    this.current = known.current
+    this.indexBytes = known.indexBytes
+    this.damage = scan.damage
+    this.length = scan.seq
+    this.lostFrom = scan.lostFrom
+    this.tailFrom = scan.tailFrom
+    this.scannedEnd = scan.end
+    this.isTerminated = scan.isTerminated
+    this.#offsets = this.past.flatMap(({ offsets }) => offsets)
+  }
+
+  /** Of a file that was just made and holds these records. */
+  static made(file: LogFile, line: HeaderLine, records: readonly ScannedRecord[]): Segment {
+    const base = firstSeqOf(line.header)
+    const current = new Stretch(base, base, line.end, { lastOffset: 0, lastCrc: line.crc })
+    for (const record of records) current.add(record)
+    const { to: seq, end } = current
+    const scan = { damage: [], seq, lostFrom: undefined, tailFrom: 0, end, isTerminated: true }
+    return new Segment(file, line, base, { past: [], current, indexBytes: 0 }, scan)
+  }
+
+  /** Reads what the index says, checks that it speaks of this log, and scans the rest. */
+  static async open(file: LogFile, line: HeaderLine, options: SegmentOptions = {}): Promise<Segment> {
+    const base = firstSeqOf(line.header)
+    const index = options.isWhole ? undefined : boundIndex(file, line, base, options.stopSeq)
+    const past = index?.stretches ?? []
+    const first = new Stretch(base, base, line.end, { lastOffset: 0, lastCrc: line.crc })
+    const current = past.at(-1)?.next() ?? first
+    const scan = scanFrom(file, current, options.stopSeq)
+    if (past.length === 0) scan.isTerminated = line.isTerminated
+    await drain(scan, record => {
+      if (scan.lostFrom === undefined) current.add(record)
+      options.onRecord?.(record)
+    })
+    return new Segment(file, line, base, { past, current, indexBytes: index?.bytes ?? 0 }, scan)
+  }
+
+  get header(): SessionHeader {
+    return this.line.header
+  }
+
+  /** How many events can be read without a gap, counted from the root of the fork chain. */
+  get soundLength(): number {
+    return this.current.to
+  }
+
+  get stretches(): readonly Stretch[] {
+    return [...this.past, this.current]
+  }
+
+  /** The current stretch has its checkpoint: a new one begins. */
+  turnPage(): void {
+    this.past.push(this.current)
+    for (const offset of this.current.offsets) this.#offsets.push(offset)
+    this.current = this.current.next()
+  }
+
+  /** The events of a half-open range that lies before any hole. Exact, or it throws. */
+  readEvents(from: number, to: number): SessionEvent[] {
+    if (from >= to) return []
+    try {
+      return this.#readEvents(from, to)
+    } catch {
+      // The offsets may be wrong; the log itself decides.
+      this.#findOffsets(to)
+      return this.#readEvents(from, to)
+    }
+  }
+
+  /** The events at known places, which must be in the order of the file. */
+  readPlaces(places: readonly Place[]): SessionEvent[] {
+    const events: SessionEvent[] = []
+    for (let i = 0; i < places.length; ) {
+      const start = places[i]!.offset
+      let next = i
+      let end = start
+      for (; next < places.length; next++) {
+        const { offset, bytes } = places[next]!
+        if (next > i && (offset - end > LARGEST_GAP_BYTES || offset + bytes - start > WINDOW_BYTES)) break
+        end = offset + bytes
+      }
+      const bytes = this.#readBytes(start, end)
+      for (; i < next; i++) events.push(eventIn(bytes, places[i]!, start))
+    }
+    return events
+  }
+
+  /** The checksum of a record, as it stands on its line. */
+  crcOf(seq: number): Crc {
+    let crc: Crc | undefined
+    this.#walk(seq, seq + 1, record => {
+      crc = record.crc
+    })
+    if (crc === undefined) throw unreadable(this.file.path, seq)
+    return crc
+  }
+
+  // --- internal ---
+
+  #readEvents(from: number, to: number): SessionEvent[] {
+    const events: SessionEvent[] = []
+    this.#walk(from, to, record => {
+      if (record.event.seq !== from + events.length) throw unreadable(this.file.path, from + events.length)
+      events.push(record.event)
+    })
+    if (events.length !== to - from) throw unreadable(this.file.path, from + events.length)
+    return events
+  }
+
+  /** Scans from the last known offset at or before `from`. */
+  #walk(from: number, to: number, onRecord: (record: ScannedRecord) => void): void {
+    const block = Math.floor((from - this.base) / OFFSET_EVERY)
+    const seq = this.base + block * OFFSET_EVERY
+    const stop = Math.ceil((to - this.base) / OFFSET_EVERY)
+    const offset = this.#offsetAt(block)
+    if (offset === undefined) throw unreadable(this.file.path, from)
+    const scan = new Scan(this.file.read, {
+      offset,
+      stopOffset: this.#offsetAt(stop) ?? this.current.end,
+      seq,
+      stopSeq: to,
+      line: lineOf(this.base, seq),
+    })
+    for (const record of scan.records()) if (record.event.seq >= from) onRecord(record)
+  }
+
+  #offsetAt(block: number): number | undefined {
+    if (this.#found !== undefined) return this.#found[block]
+    return this.#offsets[block] ?? this.current.offsets[block - this.#offsets.length]
+  }
+
+  #findOffsets(to: number): void {
+    const found = new Stretch(this.base, this.base, this.line.end, { lastOffset: 0, lastCrc: this.line.crc })
+    for (const record of scanFrom(this.file, found, to).records()) found.add(record)
+    this.#found = found.offsets
+  }
+
+  #readBytes(from: number, to: number): Buffer {
+    const bytes = Buffer.allocUnsafe(to - from)
+    return bytes.subarray(0, this.file.read(bytes, from))
+  }
+}
+
+// --- internal ---
+
+const WINDOW_BYTES = 1024 * 1024
+/** Reading over a small gap costs less than another call. */
+const LARGEST_GAP_BYTES = 4096
+/** How much is scanned before others get their turn. */
+const PAUSE_EVERY_BYTES = 4 * 1024 * 1024
+
+function scanFrom(file: LogFile, { to, end, base }: Stretch, stopSeq?: number): Scan {
+  const start = { offset: end, seq: to, line: lineOf(base, to) }
+  return new Scan(file.read, stopSeq === undefined ? start : { ...start, stopSeq })
+}
+
+/** In a sound file: the header, then one record a line. */
+function lineOf(base: number, seq: number): number {
+  return seq - base + 2
+}
+
+async function drain(scan: Scan, onRecord: (record: ScannedRecord) => void): Promise<void> {
+  let paused = scan.end
+  for (const record of scan.records()) {
+    onRecord(record)
+    if (scan.end - paused < PAUSE_EVERY_BYTES) continue
+    paused = scan.end
+    await pause()
+  }
+}
+
+/** The index, if its last checkpoint names a record that is still there, letter by letter. */
+function boundIndex(file: LogFile, line: HeaderLine, base: number, stopSeq = Number.POSITIVE_INFINITY) {
+  if (file.disk.fstatSync(file.fd).size < INDEX_FROM_BYTES) return undefined
+  const { stretches, bytes } = readIndex(file.disk, file.indexPath, line.crc, base, line.end)
+  while (stretches.length > 0 && stretches.at(-1)!.to > stopSeq) stretches.pop()
+  const last = stretches.at(-1)
+  if (last === undefined || !isBound(file, last)) return undefined
+  return { stretches, bytes }
+}
+
+function isBound(file: LogFile, { lastOffset, lastCrc, end, to }: Stretch): boolean {
+  const bytes = Buffer.allocUnsafe(end - lastOffset)
+  if (file.read(bytes, lastOffset) !== bytes.length) return false
+  const record = decodeRecord(bytes, 0, bytes.at(-1) === 0x0a ? bytes.length - 1 : bytes.length)
+  return record?.crc === lastCrc && (record.value as SessionEvent).seq === to - 1
+}
+
+function eventIn(bytes: Buffer, { seq, offset, bytes: length }: Place, start: number): SessionEvent {
+  const end = offset - start + length
+  const record = decodeRecord(bytes, offset - start, bytes[end - 1] === 0x0a ? end - 1 : end)
+  const event = record?.value as SessionEvent | undefined
+  if (event?.seq !== seq) throw new Error(`event ${seq} does not stand at byte ${offset}, where the index has it`)
+  return event
+}
+
+function unreadable(path: string, seq: number): Error {
+  return new Error(`${path}: event ${seq} cannot be read from where it stood; check the session with doctor`)
+}

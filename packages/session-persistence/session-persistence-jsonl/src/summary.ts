@@ -1,0 +1,136 @@
+import type { SessionEvent } from '@palimpsest/session'
+import { type Damage, PersistenceError, type SessionSummary, titleOf } from '@palimpsest/session-persistence'
+import { openOwnFile } from './chain.js'
+import type { Directory } from './directory.js'
+import { O_RDONLY } from './disk.js'
+import { readLines } from './lines.js'
+import { isFree } from './lock.js'
+import { readLock } from './lock-file.js'
+import { assertHeaderLine, firstSeqOf, isHeaderDamage, type LogFile, openLogFile } from './log-file.js'
+import { lockEpoch } from './paths.js'
+import { decodeRecord } from './record.js'
+import { Scan } from './scan.js'
+
+/** A session as a listing shows it: its first line, its first user text, its end. Never throws. */
+export function summarize(directory: Directory, id: string, names: readonly string[]): SessionSummary | undefined {
+  try {
+    const own = openOwnFile(directory.disk, directory.paths, id, O_RDONLY)
+    if (own === undefined) return undefined
+    try {
+      return describe(directory, id, names, own)
+    } finally {
+      own.file.close()
+    }
+  } catch (error) {
+    return { id, error: shown(error) }
+  }
+}
+
+// --- internal ---
+
+type Own = NonNullable<ReturnType<typeof openOwnFile>>
+
+/** A log up to this size is looked at whole; of a larger one, this much of its end. */
+const TAIL_BYTES = 16 * 1024
+/** How far the first user text is looked for. */
+const TITLE_WITHIN_BYTES = 1024 * 1024
+
+function describe(directory: Directory, id: string, names: readonly string[], { file, line }: Own): SessionSummary {
+  const bytes = directory.disk.fstatSync(file.fd).size
+  if (isHeaderDamage(line)) return { id, bytes, damage: [line], error: shown(headerError(line, id)) }
+  const { header } = line
+  const summary: SessionSummary = { id, header, bytes }
+  try {
+    assertHeaderLine(line, id)
+  } catch (error) {
+    return { ...summary, error: shown(error) }
+  }
+  const first = firstSeqOf(header)
+  const start = { offset: line.end, seq: first, line: 2 }
+  const end = readEnd(file, bytes, start)
+  const damage = isBeingWritten(directory, id, names, end.damage) ? end.damage.slice(0, -1) : end.damage
+  const title = titleIn(file, start) ?? (first > 0 ? titleInBase(directory, id, names) : undefined)
+  return {
+    ...summary,
+    length: end.length,
+    updatedAt: end.last?.time ?? header.createdAt,
+    ...(title !== undefined && { title }),
+    ...(damage.length > 0 && { damage }),
+  }
+}
+
+interface LogEnd {
+  length: number
+  last: SessionEvent | undefined
+  damage: Damage[]
+}
+
+/** From the last few records; further back where no good one is found there. */
+function readEnd(file: LogFile, size: number, start: { offset: number; seq: number; line: number }): LogEnd {
+  for (let bytes = TAIL_BYTES; start.offset + bytes < size; bytes *= 8) {
+    const from = firstRecordFrom(file, size - bytes)
+    if (from !== undefined) return scanEnd(file, from)
+  }
+  return scanEnd(file, start)
+}
+
+function scanEnd(file: LogFile, start: { offset: number; seq: number; line: number }): LogEnd {
+  const scan = new Scan(file.read, start)
+  let last: SessionEvent | undefined
+  for (const { event } of scan.records()) last = event
+  return { length: scan.seq, last, damage: scan.damage }
+}
+
+/** The first good record that begins behind `offset`. */
+function firstRecordFrom(file: LogFile, offset: number) {
+  let isFirst = true
+  for (const { buffer, start, end, offset: at } of readLines(file.read, offset)) {
+    const event = isFirst ? undefined : (decodeRecord(buffer, start, end)?.value as SessionEvent | undefined)
+    isFirst = false
+    if (Number.isSafeInteger(event?.seq)) return { offset: at, seq: event!.seq, line: event!.seq + 2 }
+  }
+  return undefined
+}
+
+function titleIn(file: LogFile, { offset, seq, line }: { offset: number; seq: number; line: number }) {
+  const scan = new Scan(file.read, { offset, seq, line, stopOffset: offset + TITLE_WITHIN_BYTES })
+  for (const { event } of scan.records()) {
+    const title = titleOf(event)
+    if (title !== undefined) return title
+  }
+  return undefined
+}
+
+/** A fork's conversation began in the lowest file. */
+function titleInBase(directory: Directory, id: string, names: readonly string[]): string | undefined {
+  const depth = names.filter(name => /^[^.]+\.base(?:\.[0-9]+)?$/.test(name)).length
+  const path = directory.paths.base(id, Math.max(1, depth))
+  const file = openLogFile(directory.disk, path, `${path}.index`, O_RDONLY)
+  if (file === undefined) return undefined
+  try {
+    return titleIn(file, { offset: 0, seq: 0, line: 1 })
+  } finally {
+    file.close()
+  }
+}
+
+function isBeingWritten({ disk, paths }: Directory, id: string, names: readonly string[], damage: Damage[]): boolean {
+  if (damage.at(-1)?.code !== 'RECORD_TORN') return false
+  const epoch = Math.max(0, ...names.map(name => lockEpoch(name) ?? 0))
+  const lock = epoch === 0 ? undefined : readLock(disk, paths.lock(id, epoch))
+  return lock !== undefined && !isFree(lock)
+}
+
+function headerError(line: Damage, id: string): unknown {
+  try {
+    assertHeaderLine(line, id)
+  } catch (error) {
+    return error
+  }
+  return undefined
+}
+
+function shown(error: unknown): { code: string; message: string } {
+  const message = error instanceof Error ? error.message : String(error)
+  return { code: error instanceof PersistenceError ? error.code : 'HEADER_DAMAGED', message }
+}
