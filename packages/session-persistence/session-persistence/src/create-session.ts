@@ -1,11 +1,11 @@
-import { Session } from '@palimpsest/session'
+import { type CreateOptions as KernelOptions, Session } from '@palimpsest/session'
 import { assertWriteBehind, type WriteBehindOptions } from './attachment.js'
 import { PersistenceError } from './errors.js'
 import { assertSessionId } from './id.js'
 import { attach, type OpenSession, releaseOnFailure } from './open-session.js'
-import type { SessionBackend } from './port.js'
+import type { Lease, SessionBackend } from './port.js'
 
-export interface CreateOptions extends NonNullable<Parameters<typeof Session.create>[0]>, WriteBehindOptions {}
+export interface CreateOptions extends KernelOptions, WriteBehindOptions {}
 
 /**
  * Makes a new session that is stored, with its seed, when this resolves. `SESSION_EXISTS` where the id
@@ -25,7 +25,7 @@ export async function createSession(backend: SessionBackend, options: CreateOpti
 }
 
 /** The lease of an id under which nothing is stored. */
-export async function acquireNew(backend: SessionBackend, id: string) {
+export async function acquireNew(backend: SessionBackend, id: string): Promise<Lease> {
   assertSessionId(id)
   // An id that is taken is refused as such, not as locked, and gets no lock of ours.
   await assertFree(backend, id)

@@ -2,7 +2,7 @@ import { Session, type SessionHeader } from '@palimpsest/session'
 import { assertWriteBehind } from './attachment.js'
 import { acquireNew } from './create-session.js'
 import { assertSessionId } from './id.js'
-import { type OpenSession, type ResumeOptions, readHead, releaseOnFailure, resume } from './open-session.js'
+import { type OpenSession, type ResumeOptions, readHead, releaseOnFailure, resume, soundPart } from './open-session.js'
 import type { SessionBackend } from './port.js'
 
 export interface ForkOptions extends ResumeOptions {
@@ -27,7 +27,8 @@ export async function forkSession(
   assertWriteBehind(options)
   if (options.id !== undefined) assertSessionId(options.id)
   const parent = await readHead(backend, id)
-  const available = parent.damage.length > 0 ? await soundLength(backend, id) : parent.length
+  const isWhole = parent.damage.length === 0
+  const available = isWhole ? parent.length : soundPart((await backend.read(id))?.events ?? []).length
   const length = options.length ?? available
   if (!Number.isInteger(length) || length < 0 || length > available) {
     throw new RangeError(
@@ -47,11 +48,4 @@ export async function forkSession(
 function childHeader(parent: SessionHeader, length: number, { id, now }: ForkOptions): SessionHeader {
   const header = { ...(parent.cwd !== undefined && { cwd: parent.cwd }), parent: { id: parent.id, length } }
   return Session.create({ ...(id !== undefined && { id }), ...(now !== undefined && { now }), header }).header
-}
-
-/** The length of the part before the first hole. */
-async function soundLength(backend: SessionBackend, id: string): Promise<number> {
-  const { events, length } = (await backend.read(id)) ?? { events: [], length: 0 }
-  const jump = events.findIndex((event, index) => event.seq !== index)
-  return Math.min(jump === -1 ? events.length : jump, length)
 }

@@ -65,6 +65,12 @@ export async function readHead(backend: SessionBackend, id: string): Promise<Sto
   return head
 }
 
+/** The events before the first hole, of a log that was read from its beginning. */
+export function soundPart(events: SessionEvent[]): SessionEvent[] {
+  const jump = events.findIndex((event, index) => event.seq !== index)
+  return jump === -1 ? events : events.slice(0, jump)
+}
+
 /** Reads, repairs and attaches the session of a lease, which the result owns from then on. */
 export function resume(backend: SessionBackend, lease: Lease, options: ResumeOptions): Promise<OpenSession> {
   return backend.supports.lazyEvents ? resumeLazily(backend, lease, options) : resumeWhole(backend, lease, options)
@@ -100,7 +106,9 @@ async function resumeWhole(backend: SessionBackend, lease: Lease, options: Resum
   assertHeader(log.header, lease.id)
   const { header, events } = log
   const damage = damageOf(lease, log)
-  const stop = findHole(events, log.length) ?? findUnknown(events, options.acceptUnknown)
+  const sound = soundPart(events)
+  const hole = sound.length < log.length ? { seq: sound.length } : undefined
+  const stop = findUnknown(sound, options.acceptUnknown) ?? hole
   if (stop !== undefined) return resumeReadOnly(backend, lease, stop, damage, options)
 
   const closing = closeInterruptedTurn(events)
@@ -160,12 +168,6 @@ async function resumeReadOnly(
   )
   await lease.release()
   return { session, report: { damage, repaired: [], readOnly: true }, flush: nothing, close: nothing }
-}
-
-function findHole(events: readonly SessionEvent[], length: number): Stop | undefined {
-  const jump = events.findIndex((event, index) => event.seq !== index)
-  const seq = jump === -1 ? events.length : jump
-  return seq < length ? { seq } : undefined
 }
 
 function findUnknown(events: readonly SessionEvent[], accepted: readonly string[] = []): Stop | undefined {

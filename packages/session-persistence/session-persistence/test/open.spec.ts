@@ -64,6 +64,29 @@ describe('a log with a hole', () => {
     }
   })
 
+  test('and an unknown event before it opens up to that event', async () => {
+    const base = await storing(1)
+    const { header, events } = (await base.read('a'))!
+    const law = { seq: 1, time: 1, type: 'future/law', data: {} } as unknown as SessionEvent
+    const after = {
+      seq: 3,
+      time: 1,
+      type: 'turn/end',
+      data: { turn: 1, reason: { kind: 'completed' } },
+    } as SessionEvent
+    const read = async () => ({ header, events: [...events, law, after], length: 4, damage: [hole] })
+    const ranged: SessionBackend['read'] = async (_, { to = 4 } = {}) => {
+      const log = await read()
+      return { ...log, events: log.events.filter(({ seq }) => seq < to) }
+    }
+    const backend = over(base, { read: ranged })
+    const { session, report } = await openSession(backend, 'a')
+    expect([session.length, report.readOnly]).toEqual([1, true])
+    expect(() => session.append('turn/start', { turn: 2 })).toThrow(/SESSION_READ_ONLY.*future\/law/)
+    const { session: part } = await openSession(backend, 'a', { acceptUnknown: ['future/law'] })
+    expect(part.length).toBe(2)
+  })
+
   test('is forked up to it, and no further', async () => {
     const { backends } = await holed()
     const { session, report } = await forkSession(backends.whole!, 'a', { id: 'child' })

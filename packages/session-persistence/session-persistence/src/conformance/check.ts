@@ -9,7 +9,7 @@ export interface TestStore {
 /** Registers one check of the kit. */
 export type Check = (what: string, body: (store: TestStore) => Promise<void>) => void
 
-export class ConformanceError extends Error {
+class ConformanceError extends Error {
   override readonly name = 'ConformanceError'
 }
 

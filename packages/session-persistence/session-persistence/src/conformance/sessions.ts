@@ -98,11 +98,12 @@ export function checkSessions(check: Check): void {
   })
 
   check('a closed session can be read and not appended to', async ({ backend }) => {
-    await stored(backend, conversation())
+    const live = await stored(backend, conversation())
     const { session, close } = await openSession(backend, 'kit')
-    const messages = JSON.stringify(session.deriveMessages())
     await close()
-    same(JSON.stringify(session.deriveMessages()), messages, 'messages')
+    same(session.deriveMessages(), live.deriveMessages(), 'messages')
+    same([session.at(4), session.slice(7, 9)], [live.at(4), live.slice(7, 9)], 'at and slice')
+    same(session.events, live.events, 'events')
     await refuses(
       attempt(() => addUser(session, 'too late')),
       'SESSION_READ_ONLY',
