@@ -5,21 +5,19 @@ import { ToolError } from './errors.js'
 import { OutputWindow } from './output-window.js'
 
 /**
- * What an MCP server answered, as a tool's result: plain text where there is only text, JSON where the structured
- * content says all that the text says, else mixed content. A result marked as an error is thrown (`MCP_CALL_FAILED`
+ * What an MCP server answered, as a tool's result: plain text where there is only text, JSON where the text is
+ * only the structured content written out, else mixed content. A result marked as an error is thrown (`MCP_CALL_FAILED`
  * with the server's own text).
  */
 export function outputOf(result: CallToolResult, maxTextBytes: number): unknown {
   const content = result.content.map(item => contentOf(item, maxTextBytes))
   if (result.isError === true) throw new ToolError('MCP_CALL_FAILED', errorText(content, result, maxTextBytes))
   const structured = result.structuredContent as JsonValue | undefined
-  if (structured !== undefined && saysAll(structured, content) && fits(structured, maxTextBytes)) {
+  if (structured === undefined) return shown(content)
+  if (!saysAll(structured, content)) return shown([...content, jsonText(structured, maxTextBytes)])
+  if (Buffer.byteLength(JSON.stringify(structured)) <= maxTextBytes)
     return toolOutput({ type: 'json', value: structured })
-  }
-  const said = structured !== undefined && content.length === 0 ? [jsonText(structured, maxTextBytes)] : content
-  const texts = said.filter(item => item.type === 'text')
-  if (texts.length < said.length) return toolOutput({ type: 'content', value: said })
-  return texts.length === 0 ? '[The tool returned nothing.]' : texts.map(item => item.text).join('\n')
+  return shown([jsonText(structured, maxTextBytes)])
 }
 
 // --- internal ---
@@ -60,8 +58,10 @@ function jsonText(value: JsonValue, maxBytes: number): ToolContent {
   return text(JSON.stringify(value), maxBytes)
 }
 
-function fits(value: JsonValue, maxBytes: number): boolean {
-  return Buffer.byteLength(JSON.stringify(value)) <= maxBytes
+function shown(content: ToolContent[]): unknown {
+  const texts = content.filter(item => item.type === 'text')
+  if (texts.length < content.length) return toolOutput({ type: 'content', value: content })
+  return texts.length === 0 ? '[The tool returned nothing.]' : texts.map(item => item.text).join('\n')
 }
 
 /** True where the content is nothing, or one text that is the structured content written out (as the protocol asks). */

@@ -1,15 +1,22 @@
 import { createServer, type Server as HttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import type { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { type Tool, toolOutput } from '@palimpsest/agent-loop'
-import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { connectMcp, type McpConnection, type McpToolsOptions } from '../src/index.js'
 import { call, eventually, isRunning, refusal } from './fixtures/call.js'
 import { createTestServer } from './fixtures/mcp-server.mjs'
 
 afterEach(() => {
   vi.unstubAllEnvs()
+})
+
+const endings: (() => unknown)[] = []
+const atTheEnd = (end: () => unknown) => void endings.unshift(end)
+afterAll(async () => {
+  for (const end of endings) await end()
 })
 
 const PROGRAM = fileURLToPath(new URL('./fixtures/mcp-server.mjs', import.meta.url))
@@ -19,7 +26,7 @@ async function overStdio(options?: McpToolsOptions, env?: Record<string, string>
     { command: process.execPath, args: [PROGRAM], ...(env === undefined ? {} : { env }) },
     options,
   )
-  onTestFinished(() => connection.close())
+  atTheEnd(() => connection.close())
   return connection
 }
 
@@ -48,7 +55,7 @@ async function listen(): Promise<Listening> {
     await transport.handleRequest(request, response)
   })
   await new Promise<void>(resolve => http.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
+  atTheEnd(() => {
     http.closeAllConnections()
     http.close()
   })
@@ -58,7 +65,7 @@ async function listen(): Promise<Listening> {
 
 async function overHttp(options?: McpToolsOptions): Promise<McpConnection> {
   const connection = await connectMcp({ url: (await listen()).url, headers: { authorization: 'Bearer mine' } }, options)
-  onTestFinished(() => connection.close())
+  atTheEnd(() => connection.close())
   return connection
 }
 
@@ -71,9 +78,13 @@ function tool(connection: McpConnection, name: string): Tool {
 describe.each([
   ['stdio', overStdio],
   ['streamable HTTP', overHttp],
-])('over %s', (_name, connect) => {
+])('over %s', (_name, open) => {
+  let shared: McpConnection
+  beforeAll(async () => {
+    shared = await open()
+  })
   test('all pages of tools are listed, with names that providers take', async () => {
-    const { tools } = await connect()
+    const { tools } = shared
     const names = tools.map(each => each.name)
     expect(names).toHaveLength(17)
     expect(new Set(names).size).toBe(17)
@@ -82,7 +93,7 @@ describe.each([
   })
 
   test('schemas and descriptions pass through; effects follow the annotations', async () => {
-    const connection = await connect()
+    const connection = shared
     expect(tool(connection, 'echo')).toMatchObject({
       description: 'Says it again.',
       effect: 'read',
@@ -102,7 +113,7 @@ describe.each([
   })
 
   test('answers become outputs', async () => {
-    const connection = await connect()
+    const connection = shared
     const answer = (name: string, input: object = {}) => call(tool(connection, name), input)
     expect(await answer('echo', { text: 'é😀\u2028' })).toBe('é😀\u2028')
     expect(await answer('files_list_all_2')).toBe('called files_list.all')
@@ -125,14 +136,14 @@ describe.each([
   })
 
   test('a text without end is cut', async () => {
-    const connection = await connect({ maxOutputBytes: 1_000 })
+    const connection = await open({ maxOutputBytes: 1_000 })
     const text = (await call(tool(connection, 'flood'), {})) as string
     expect(text).toContain('999000 bytes left out')
     expect(text.length).toBeLessThan(1_100)
   })
 
   test('errors are refusals with the server’s own words', async () => {
-    const connection = await connect()
+    const connection = shared
     expect(await refusal(call(tool(connection, 'fails'), {}))).toEqual({
       code: 'MCP_CALL_FAILED',
       message: 'no such city',
@@ -143,7 +154,7 @@ describe.each([
   })
 
   test('an abort reaches the server and rejects with its reason', async () => {
-    const connection = await connect()
+    const connection = shared
     const controller = new AbortController()
     const reason = new Error('cancelled by the user')
     const before = Number(await call(tool(connection, 'cancelled'), {}))
@@ -160,14 +171,14 @@ describe.each([
   })
 
   test('the time limit is kept', async () => {
-    const connection = await connect({ timeoutMs: 1_500 })
+    const connection = await open({ timeoutMs: 1_500 })
     const { code, message } = await refusal(call(tool(connection, 'hangs'), {}))
     expect(code).toBe('MCP_CALL_FAILED')
     expect(message).toContain('timed out')
   })
 
   test('after close calls are refused, and closing again is fine', async () => {
-    const connection = await connect()
+    const connection = await open()
     await connection.close()
     await connection.close()
     expect((await refusal(call(tool(connection, 'echo'), { text: 'x' }))).code).toBe('MCP_CALL_FAILED')
@@ -193,11 +204,11 @@ test('a program gets the allow-listed environment and what is named for it', asy
 test('close ends the program and what it started', async () => {
   const connection = await overStdio()
   const child = Number(await call(tool(connection, 'child'), {}))
-  const { pid } = JSON.parse(JSON.stringify(connection.client.transport, ['pid'])) as { pid?: number }
+  const { pid } = connection.client.transport as StdioClientTransport
   expect(isRunning(child)).toBe(true)
   await connection.close()
   expect(isRunning(child)).toBe(false)
-  if (pid !== undefined) expect(isRunning(pid)).toBe(false)
+  expect(isRunning(pid!)).toBe(false)
 })
 
 test('headers are sent, and the session is ended by DELETE', async () => {
