@@ -101,13 +101,21 @@ class BodyScan {
 
   #pastSpace(at: number): number {
     let next = at
-    while (/[ \t\n\r]/.test(this.#text[next] ?? '')) next++
+    while (isSpace(this.#text.charCodeAt(next))) next++
     return next
   }
 
+  /** A number, `true`, `false` or `null`: all that is no space and no `,`, `]` or `}`. */
   #pastScalar(at: number): number {
     let next = at
-    while (next < this.#text.length && !/[,\]} \t\n\r]/.test(this.#text[next] as string)) next++
+    for (; next < this.#text.length; next++) {
+      const unit = this.#text.charCodeAt(next)
+      if (unit === 0x2c || unit === 0x5d || unit === 0x7d || isSpace(unit)) break
+    }
     return next
   }
+}
+
+function isSpace(unit: number): boolean {
+  return unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09
 }

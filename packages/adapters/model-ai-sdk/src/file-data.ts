@@ -13,10 +13,6 @@ export function fileMembers(text: string, mediaType: string | undefined, spec: S
     : { mediaType: type, data: url, ...(spec === 'v3' ? kept : {}) }
 }
 
-export function isUrl(text: string): boolean {
-  return /^[a-z][a-z0-9+.-]*:\/\//i.test(text) && URL.canParse(text)
-}
-
 // --- internal ---
 
 const OCTETS = 'application/octet-stream'
@@ -33,4 +29,8 @@ function sniffed(data: string): string {
   if (data.startsWith('R0lGOD')) return 'image/gif'
   if (data.startsWith('UklGR')) return 'image/webp'
   return 'image/*'
+}
+
+function isUrl(text: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(text) && URL.canParse(text)
 }

@@ -19,14 +19,10 @@ export function spliceRawTexts(body: string, calls: readonly SentCall[]): string
   let from = 0
   for (const site of argumentSites(body, id => waiting.has(id))) {
     if (site.start < from) continue // within arguments that are already known
-    const queue = waiting.get(site.id) ?? []
-    const sent: unknown = JSON.parse(body.slice(site.start, site.end))
-    const at = queue.findIndex(call => formOf(sent, call) !== undefined)
-    const call = queue[at]
-    if (call === undefined) continue
-    queue.splice(0, at + 1)
-    const raw = call.raw === undefined ? body.slice(site.start, site.end) : rawIn(formOf(sent, call), call.raw)
-    text += body.slice(from, site.start) + raw
+    const sent = body.slice(site.start, site.end)
+    const written = takeCall(waiting.get(site.id) ?? [], sent)
+    if (written === undefined) continue
+    text += body.slice(from, site.start) + written
     from = site.end
   }
   return text + body.slice(from)
@@ -36,21 +32,28 @@ export function spliceRawTexts(body: string, calls: readonly SentCall[]): string
 
 function callsById(calls: readonly SentCall[]): Map<string, SentCall[]> {
   const byId = new Map<string, SentCall[]>()
-  for (const call of calls) byId.set(call.id, [...(byId.get(call.id) ?? []), call])
+  for (const call of calls) {
+    const known = byId.get(call.id)
+    if (known) known.push(call)
+    else byId.set(call.id, [call])
+  }
   return byId
 }
 
-/** How `sent` carries the arguments of `call`, if it does. */
-function formOf(sent: unknown, call: SentCall): 'value' | 'text' | undefined {
-  const meant = call.raw === undefined ? { value: call.input } : parsed(call.raw)
-  if (meant === undefined) return undefined
-  if (isSame(sent, meant.value)) return 'value'
-  const inner = typeof sent === 'string' ? parsed(sent) : undefined
-  return inner && isSame(inner.value, meant.value) ? 'text' : undefined
-}
-
-function rawIn(form: 'value' | 'text' | undefined, raw: string): string {
-  return form === 'text' ? JSON.stringify(raw) : wellFormed(raw)
+/** How the first of `queue` that `sent` stands for is written; that call and those before it are taken off. */
+function takeCall(queue: SentCall[], sent: string): string | undefined {
+  const value: unknown = JSON.parse(sent)
+  const inner = typeof value === 'string' ? parsed(value) : undefined
+  for (const [at, { input, raw }] of queue.entries()) {
+    const wrote = raw === undefined ? undefined : parsed(raw)
+    const meant = wrote ?? { value: input }
+    const isValue = isSame(value, meant.value)
+    if (!isValue && !(inner && isSame(inner.value, meant.value))) continue
+    queue.splice(0, at + 1)
+    if (raw === undefined || wrote === undefined) return sent
+    return isValue ? wellFormed(raw) : JSON.stringify(raw)
+  }
+  return undefined
 }
 
 /** UTF-8 has no lone surrogates; in JSON they can stand only within a string, where an escape means the same. */

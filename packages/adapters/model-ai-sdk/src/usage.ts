@@ -63,7 +63,8 @@ function flat(usage: Record<string, unknown>, provider: string, metadata: unknow
 /** The cached tokens that a V2 provider left out of `inputTokens`: Anthropic and Bedrock count them beside it. */
 function cachedBeside(usage: Record<string, unknown>, provider: string, metadata: unknown): number {
   const read = count(usage.cachedInputTokens) ?? 0
-  const apart = /anthropic|bedrock/i.test(provider) || read > (count(usage.inputTokens) ?? 0)
+  const names = [provider, ...Object.keys(isRecord(metadata) ? metadata : {})]
+  const apart = names.some(name => /anthropic|bedrock/i.test(name)) || read > (count(usage.inputTokens) ?? 0)
   if (!apart) return 0
   const own = isRecord(metadata) ? Object.values(metadata).find(isRecord) : undefined
   const deep = isRecord(own?.usage) ? own.usage : undefined

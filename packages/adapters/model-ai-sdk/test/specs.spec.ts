@@ -136,6 +136,7 @@ describe('usage', () => {
       totalTokens: 25,
       cachedInputTokens: 4,
     })
+    expect(await usageOf('v2', usage, 'gate', metadata)).toMatchObject({ inputTokens: 20 })
     expect(await usageOf('v2', { ...usage, cachedInputTokens: 40 })).toMatchObject({ inputTokens: 50, totalTokens: 55 })
   })
 
