@@ -1,0 +1,113 @@
+import { isSurfaceType, type Session, type SessionEvent } from '@palimpsest/session'
+import { Command } from 'commander'
+import { action, type Context } from '../context.js'
+import { EXIT, type ExitCode } from '../exit-codes.js'
+import { CommandError } from '../failure.js'
+import { readStored } from '../stored-session.js'
+import { eventLine } from '../view/event.js'
+import { withExamples } from './examples.js'
+import { parseCount } from './parse-count.js'
+
+export function explainCommand(): Command {
+  const command = new Command('explain')
+    .description('Tell where an event is now: visible, shadowed, undone, or never on the surface; and what it rests on')
+    .argument('<id>', 'a session id, its unique beginning, or "last"')
+    .argument('<seq>', 'the seq of the event', parseCount)
+    .action(action(explain))
+  return withExamples(command, 'explain last 12', 'explain 3f2a 40 --json')
+}
+
+// --- internal ---
+
+type State =
+  | { state: 'visible' }
+  /** `by` is the node directly above, `since` the seq from which on it is so. */
+  | { state: 'shadowed'; by: number; since: number }
+  /** A replacement that the restore `by` took off. */
+  | { state: 'undone'; by: number }
+  /** An event that makes no message. */
+  | { state: 'never' }
+
+async function explain(context: Context, given: string, seq: number): Promise<ExitCode> {
+  const { session } = await readStored(context, given)
+  const event = session.at(seq)
+  if (event === undefined) throw unknownSeq(session, seq)
+  const state = stateOf(session, event)
+  const relations = {
+    above: chainAbove(session, seq),
+    shadows: session.surface.shadowed(seq),
+    sources: event.sourceEventSeqs ?? [],
+    citedBy: session.events.filter(({ sourceEventSeqs }) => sourceEventSeqs?.includes(seq)).map(each => each.seq),
+  }
+  if (context.out.isJson) context.out.json({ id: session.id, seq, type: event.type, ...state, ...relations, event })
+  else print(session, event, state, relations, context)
+  return EXIT.ok
+}
+
+function stateOf({ surface, events }: Session, event: SessionEvent): State {
+  const { seq } = event
+  if (!isSurfaceType(event.type)) return { state: 'never' }
+  if (surface.has(seq)) return { state: 'visible' }
+  const by = surface.coveredBy(seq)
+  if (by !== undefined) return { state: 'shadowed', by, since: by }
+  return { state: 'undone', by: events.find(({ surfaceOp }) => isRestoreOf(surfaceOp, seq))!.seq }
+}
+
+function isRestoreOf(op: SessionEvent['surfaceOp'], seq: number): boolean {
+  return typeof op === 'object' && op.op === 'restore' && op.node === seq
+}
+
+/** The nodes above a shadowed one, the last of them visible. */
+function chainAbove({ surface }: Session, seq: number): number[] {
+  const above: number[] = []
+  for (let by = surface.coveredBy(seq); by !== undefined; by = surface.coveredBy(by)) above.push(by)
+  return above
+}
+
+interface Relations {
+  above: readonly number[]
+  shadows: readonly number[]
+  sources: readonly number[]
+  citedBy: readonly number[]
+}
+
+function print(session: Session, event: SessionEvent, state: State, relations: Relations, { out }: Context): void {
+  const width = String(session.length - 1).length
+  const list = (title: string, seqs: readonly number[]) => {
+    if (seqs.length === 0) return
+    out.line(out.colors.bold(`${title} (${seqs.length})`))
+    for (const seq of seqs.slice(0, LISTED)) out.line(`  ${eventLine(session.at(seq)!, out.colors, width)}`)
+    if (seqs.length > LISTED) out.line(`  … and ${seqs.length - LISTED} more; --json lists all`)
+  }
+  out.line(eventLine(event, out.colors, width))
+  out.line(sentenceOf(state, relations))
+  list('in place of', relations.shadows)
+  list('shadowed by', relations.above)
+  list('sources', relations.sources)
+  list('cited by', relations.citedBy)
+}
+
+const LISTED = 12
+
+function sentenceOf(state: State, { above }: Relations): string {
+  switch (state.state) {
+    case 'visible':
+      return 'Visible: the model sees it.'
+    case 'shadowed': {
+      const top = above.at(-1)!
+      return `Shadowed by ${state.by} since event ${state.since}; the model sees ${top} in its place. It is still in the log.`
+    }
+    case 'undone':
+      return `Undone: the restore ${state.by} took it off the surface and put back what it had shadowed.`
+    case 'never':
+      return 'Never on the surface: an event of this type makes no message.'
+  }
+}
+
+function unknownSeq(session: Session, seq: number): CommandError {
+  const found = session.length === 0 ? 'an empty log' : `seqs 0 to ${session.length - 1}`
+  return new CommandError(
+    'EVENT_UNKNOWN',
+    `expected the seq of an event that can be read, found ${seq} in a log with ${found}`,
+  )
+}

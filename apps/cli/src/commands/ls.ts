@@ -1,0 +1,94 @@
+import type { SessionEvent } from '@palimpsest/session'
+import type { SessionBackend, SessionSummary } from '@palimpsest/session-persistence'
+import { Command } from 'commander'
+import { action, type Context } from '../context.js'
+import { escapeLine, shorten } from '../escape.js'
+import { describeFailure } from '../failure.js'
+import { listAll } from '../session-id.js'
+import { age, bytes } from '../view/figures.js'
+import { table } from '../view/table.js'
+import { withExamples } from './examples.js'
+
+export function lsCommand(): Command {
+  const command = new Command('ls')
+    .description('List the sessions of the store, the newest first: title, age, turns, events, size, state')
+    .action(action(list))
+  return withExamples(command, 'ls', "ls --json | jq -r '.[].id'", 'ls --store ./sessions')
+}
+
+// --- internal ---
+
+/** `turns` and `openTurn` are unknown where the log cannot be read. */
+interface Row extends SessionSummary {
+  turns?: number
+  openTurn?: boolean
+}
+
+async function list({ out, existingStore, directory }: Context): Promise<undefined> {
+  const backend = existingStore()
+  const rows: Row[] = []
+  for (const summary of await listAll(backend)) rows.push(await inspect(backend!, summary))
+  if (out.isJson) out.json(rows)
+  else if (rows.length === 0) out.line(`No sessions in ${escapeLine(directory)}. Start one: palimpsest run "task"`)
+  else print(rows, { out })
+}
+
+/** One session that cannot be read is a row like any other. */
+async function inspect(backend: SessionBackend, summary: SessionSummary): Promise<Row> {
+  if (summary.error !== undefined) return summary
+  try {
+    return { ...summary, ...(await readTurns(backend, summary)) }
+  } catch (error) {
+    const { code, message } = describeFailure(error)
+    return { ...summary, error: { code, message } }
+  }
+}
+
+/** The number of the last turn is how many there are, and it stands near the end: the tail is read, doubled until it is found. */
+async function readTurns(backend: SessionBackend, { id, length }: SessionSummary) {
+  if (length === undefined) return {}
+  for (let tail = 256; ; tail *= 2) {
+    const from = Math.max(0, length - tail)
+    const log = await backend.read(id, { from })
+    const edge = log?.events.findLast(event => event.type === 'turn/start' || event.type === 'turn/end')
+    if (edge !== undefined) return { turns: turnOf(edge), openTurn: edge.type === 'turn/start' }
+    if (from === 0) return { turns: 0, openTurn: false }
+  }
+}
+
+function turnOf(edge: SessionEvent): number {
+  const { turn } = (edge.data ?? {}) as { turn?: unknown }
+  return typeof turn === 'number' ? turn : 0
+}
+
+function print(rows: readonly Row[], { out }: Pick<Context, 'out'>): void {
+  const cells = rows.map(row => [
+    escapeLine(row.id),
+    age(row.updatedAt),
+    String(row.turns ?? '–'),
+    String(row.length ?? '–'),
+    bytes(row.bytes),
+    stateOf(row),
+    shorten(row.title ?? '', 80),
+  ])
+  const [head, ...lines] = table(['ID', 'AGE', 'TURNS', 'EVENTS', 'SIZE', 'STATE', 'TITLE'], cells, [1, 2, 3, 4])
+  out.line(out.colors.bold(fit(head!, out.columns)))
+  lines.forEach((line, index) => {
+    out.line(paint(fit(line, out.columns), rows[index]!, out))
+  })
+}
+
+function stateOf({ error, damage = [], openTurn }: Row): string {
+  if (error !== undefined) return escapeLine(`unreadable ${error.code}`)
+  if (damage.length > 0) return `damaged ${[...new Set(damage.map(({ code }) => code))].join(' ')}`
+  return openTurn ? 'open turn' : 'ok'
+}
+
+function fit(line: string, columns: number | undefined): string {
+  return columns === undefined ? line : shorten(line, Math.max(columns, 20))
+}
+
+function paint(line: string, row: Row, { colors }: Context['out']): string {
+  if (row.error !== undefined || (row.damage ?? []).length > 0) return colors.red(line)
+  return row.openTurn ? colors.yellow(line) : line
+}

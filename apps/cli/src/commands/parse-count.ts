@@ -1,0 +1,14 @@
+import { InvalidArgumentError } from 'commander'
+
+/** A whole number from 0, as commander's option parser. */
+export function parseCount(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Expected a whole number from 0.')
+}
+
+/** A whole number from 1. */
+export function parsePositive(text: string): number {
+  const count = parseCount(text)
+  if (count > 0) return count
+  throw new InvalidArgumentError('Expected a whole number from 1.')
+}

@@ -1,0 +1,82 @@
+import { SessionError } from '@palimpsest/session'
+import { PersistenceError } from '@palimpsest/session-persistence'
+import { CommanderError } from 'commander'
+import { EXIT, type ExitCode } from './exit-codes.js'
+
+/** A user's mistake or a refusal: one sentence that says what was expected, what was found and what to do next. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
+  readonly code: string
+  readonly exitCode: ExitCode
+
+  constructor(code: string, message: string, exitCode: ExitCode = EXIT.refused) {
+    super(message)
+    this.code = code
+    this.exitCode = exitCode
+  }
+}
+
+export function usageError(message: string): CommandError {
+  return new CommandError('USAGE', message, EXIT.usage)
+}
+
+export interface Failure {
+  readonly code: string
+  readonly message: string
+  readonly exitCode: ExitCode
+}
+
+/** Whatever was thrown, as what the user is told. An error that nobody expected is our own fault and says so. */
+export function describeFailure(error: unknown): Failure {
+  if (error instanceof CommandError) return { code: error.code, message: error.message, exitCode: error.exitCode }
+  if (error instanceof CommanderError) return describeUsage(error)
+  if (error instanceof PersistenceError) return describeStored(error, FAILED.has(error.code))
+  if (error instanceof SessionError) return describeStored(error, true)
+  if (isToolError(error)) return { code: error.code, message: error.message, exitCode: EXIT.refused }
+  if (isSystemError(error)) return { code: error.code, message: error.message, exitCode: EXIT.failure }
+  return describeBug(error)
+}
+
+// --- internal ---
+
+/** The store's own trouble; its other codes are refusals. */
+const FAILED = new Set([
+  'WRITE_FAILED',
+  'HEADER_DAMAGED',
+  'PARENT_MISMATCH',
+  'STORE_BUSY',
+  'APPEND_CONFLICT',
+  'SESSION_FENCED',
+])
+
+function describeUsage(error: CommanderError): Failure {
+  const message = error.message.replace(/^error: /, '').trim()
+  return { code: 'USAGE', message, exitCode: error.exitCode === 0 ? EXIT.ok : EXIT.usage }
+}
+
+/** Their messages begin with the code, which is told beside the message. */
+function describeStored({ code, message }: { code: string; message: string }, failed: boolean): Failure {
+  const text = message.startsWith(`${code}: `) ? message.slice(code.length + 2) : message
+  return { code, message: text, exitCode: failed ? EXIT.failure : EXIT.refused }
+}
+
+function isToolError(error: unknown): error is Error & { code: string } {
+  return error instanceof Error && error.name === 'ToolError' && typeof (error as { code?: unknown }).code === 'string'
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException & { code: string } {
+  const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException
+  return error instanceof Error && typeof code === 'string' && typeof syscall === 'string'
+}
+
+function describeBug(error: unknown): Failure {
+  const what = error instanceof Error ? error.message : String(error)
+  const more = process.env.PALIMPSEST_DEBUG ? `\n${(error as Error)?.stack ?? ''}` : ''
+  return {
+    code: 'UNEXPECTED',
+    message:
+      `${what}. Nobody expected this here: it is a fault of palimpsest. ` +
+      `Please report it with the command and what it prints under PALIMPSEST_DEBUG=1${more}`,
+    exitCode: EXIT.bug,
+  }
+}

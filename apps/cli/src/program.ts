@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs'
+import { Command } from 'commander'
+import { atCommand } from './commands/at.js'
+import { doctorCommand } from './commands/doctor.js'
+import { explainCommand } from './commands/explain.js'
+import { forkCommand } from './commands/fork.js'
+import { logCommand } from './commands/log.js'
+import { lsCommand } from './commands/ls.js'
+import { resumeCommand } from './commands/resume.js'
+import { rmCommand } from './commands/rm.js'
+import { runCommand } from './commands/run.js'
+import { showCommand } from './commands/show.js'
+import { demoCommand } from './demo/command.js'
+import { EXIT_HELP } from './exit-codes.js'
+
+/** The whole command line. Parsing throws a `CommanderError`; nothing in here ends the process. */
+export function createProgram(): Command {
+  const program = new Command('palimpsest')
+    .description('Run, resume, look into and check agent sessions. Every fact of a session is in one append-only log.')
+    .version(version())
+    .option('--store <dir>', 'the folder of the sessions (default: $XDG_STATE_HOME/palimpsest/sessions)')
+    .option('--json', 'print JSON for programs; errors too, on stderr')
+    .configureHelp({ showGlobalOptions: true })
+    .showSuggestionAfterError()
+    .addHelpText('after', `\n${EXIT_HELP}\n\npalimpsest help COMMAND shows a command's options and examples.`)
+  for (const command of commands()) program.addCommand(command)
+  for (const command of [program, ...program.commands]) {
+    command.exitOverride().configureOutput({ outputError: () => {} })
+  }
+  return program
+}
+
+// --- internal ---
+
+function commands(): Command[] {
+  return [
+    runCommand(),
+    resumeCommand(),
+    lsCommand(),
+    showCommand(),
+    logCommand(),
+    atCommand(),
+    explainCommand(),
+    doctorCommand(),
+    forkCommand(),
+    rmCommand(),
+    demoCommand(),
+  ]
+}
+
+function version(): string {
+  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(manifest) as { version: string }).version
+}

@@ -1,0 +1,23 @@
+/** The age of an instant (epoch milliseconds) in its largest unit: `40s`, `3m`, `2h`, `5d`. */
+export function age(time: number | undefined, now = Date.now()): string {
+  if (time === undefined) return '–'
+  const seconds = Math.max(0, Math.round((now - time) / 1000))
+  if (seconds < 60) return `${seconds}s`
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m`
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)}h`
+  return `${Math.floor(seconds / 86_400)}d`
+}
+
+/** An instant in UTC, or the bare number where it is no date. */
+export function instant(time: unknown): string {
+  const date = new Date(typeof time === 'number' ? time : Number.NaN)
+  return Number.isNaN(date.getTime()) ? String(time) : date.toISOString()
+}
+
+export function bytes(count: number | undefined): string {
+  if (count === undefined) return '–'
+  if (count < 1000) return `${count} B`
+  const unit =
+    count < 1e6 ? { size: 1e3, name: 'kB' } : count < 1e9 ? { size: 1e6, name: 'MB' } : { size: 1e9, name: 'GB' }
+  return `${(count / unit.size).toFixed(count / unit.size < 10 ? 1 : 0)} ${unit.name}`
+}
