@@ -5,6 +5,7 @@ export type Disk = Pick<
   typeof fs,
   | 'chmodSync'
   | 'closeSync'
+  | 'existsSync'
   | 'fchmodSync'
   | 'fdatasync'
   | 'fstatSync'
@@ -12,6 +13,7 @@ export type Disk = Pick<
   | 'fsyncSync'
   | 'ftruncateSync'
   | 'linkSync'
+  | 'lstatSync'
   | 'mkdirSync'
   | 'openSync'
   | 'readSync'
@@ -28,6 +30,8 @@ export const nodeDisk: Disk = fs
 export const SAFE_OPEN = (fs.constants.O_NOFOLLOW ?? 0) | (fs.constants.O_NONBLOCK ?? 0)
 export const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_RDWR } = fs.constants
 
+export const NO_THROW = { throwIfNoEntry: false } as const
+
 /** Private whatever the umask. */
 export const FILE_MODE = 0o600
 export const DIRECTORY_MODE = 0o700
@@ -38,6 +42,8 @@ export function isErrno(error: unknown, ...codes: string[]): boolean {
 
 /** Opens a file of ours, or `undefined` where there is none. */
 export function openFile(disk: Disk, path: string, flags: number): number | undefined {
+  // Asking first: an error that says ENOENT costs more than all else that is done with a new session.
+  if (disk.lstatSync(path, NO_THROW) === undefined) return undefined
   try {
     return disk.openSync(path, flags | SAFE_OPEN)
   } catch (error) {

@@ -11,7 +11,7 @@ import type { Segment } from './segment.js'
 
 /** Makes the session of `lease` share the first `length` events of `header.parent.id`: its file under another name, not its bytes. */
 export async function forkLog(lease: JsonlLease, header: SessionHeader, length: number): Promise<void> {
-  const { directory, id } = lease.lock
+  const { id } = lease.lock
   assertHeaderId(header, id)
   if (lease.chain !== undefined) {
     throw new PersistenceError('SESSION_EXISTS', `session "${id}" is already stored; fork into another id`)

@@ -19,7 +19,8 @@ export interface Lock {
 
 /** A lock as it is made: the owner's line, then a state of fixed width, rewritten in place. */
 export function encodeLock(owner: Owner, state: LockState): { bytes: Buffer; stateOffset: number } {
-  const line = encodeRecord(owner).bytes
+  if (ownerLine?.owner !== owner) ownerLine = { owner, line: encodeRecord(owner).bytes }
+  const { line } = ownerLine
   return { bytes: Buffer.concat([line, encodeState(state)]), stateOffset: line.length }
 }
 
@@ -43,12 +44,20 @@ export function readLock(disk: Disk, path: string): Lock | undefined {
 
 // --- internal ---
 
+/** A process has one owner, and makes many locks. */
+let ownerLine: { owner: Owner; line: Buffer } | undefined
+
 const STATE_BYTES = 48
 const LARGEST_LOCK_BYTES = 4096
 const STATE = /^(held|released)(?: unsynced ([0-9]{1,16}))? *\n$/
 
-/** What cannot be read counts as held by somebody unknown: only a takeover may pass it. */
+/**
+ * What cannot be read counts as held by somebody unknown: only a takeover may pass it. A lock of no
+ * bytes, or of zeros, is what a loss of power leaves of one, as a lock is seen whole or not at all and
+ * its content is not synced: whoever made it is gone, and what he wrote is to be written anew.
+ */
 function decodeLock(bytes: Buffer): Lock {
+  if (bytes.every(byte => byte === 0)) return { owner: undefined, state: { isReleased: true, unsynced: 0 } }
   const end = bytes.indexOf(NEWLINE)
   const value = end === -1 ? undefined : decodeRecord(bytes, 0, end)?.value
   const words = STATE.exec(bytes.toString('latin1', end + 1))

@@ -1,6 +1,6 @@
 import { PersistenceError } from '@palimpsest/session-persistence'
 import type { Directory } from './directory.js'
-import { createFile, discard, isErrno, syncData, unlinkIfThere, writeAll } from './disk.js'
+import { createFile, discard, isErrno, NO_THROW, unlinkIfThere, writeAll } from './disk.js'
 import { encodeLock, encodeState, type Lock, type LockState, readLock } from './lock-file.js'
 import { isDead, thisOwner } from './owner.js'
 import { lockEpoch, temporaryEpoch } from './paths.js'
@@ -32,7 +32,7 @@ export class HeldLock {
    */
   isCurrent(): boolean {
     const { disk } = this.directory
-    if (disk.statSync(this.#nextPath, NO_THROW) !== undefined) return false
+    if (disk.existsSync(this.#nextPath)) return false
     return disk.statSync(this.#path, NO_THROW)?.ino === this.inode
   }
 
@@ -83,7 +83,7 @@ export async function takeLock(directory: Directory, id: string, options: LockOp
       continue
     }
     if (before !== undefined && !takeover && !isFree(before)) throw locked(id, highest, before)
-    const lock = await placeLock(directory, id, highest + 1, stateAfter(before))
+    const lock = placeLock(directory, id, highest + 1, stateAfter(before))
     const seen = await listAndSync(directory, lock)
     if (lock !== undefined && highestEpoch(seen.of(id)) === lock.epoch) {
       lock.wasReleased = before?.state.isReleased ?? true
@@ -117,8 +117,6 @@ export function highestEpoch(names: readonly string[]): number {
 
 // --- internal ---
 
-const NO_THROW = { throwIfNoEntry: false } as const
-
 /** What the log's next owner owes it: a rewrite, until it is done, passes from lock to lock. */
 function stateAfter(before: Lock | undefined): LockState {
   if (before === undefined) return { isReleased: false }
@@ -127,20 +125,14 @@ function stateAfter(before: Lock | undefined): LockState {
   return isFree(before) ? { isReleased: false } : { isReleased: false, unsynced: 0 }
 }
 
-/** Written whole and synced under another name, then linked: nobody sees half a lock. `undefined`: the epoch is taken. */
-async function placeLock(
-  directory: Directory,
-  id: string,
-  epoch: number,
-  state: LockState,
-): Promise<HeldLock | undefined> {
+/** Written whole under another name, then linked: nobody sees half a lock. `undefined`: the epoch is taken. */
+function placeLock(directory: Directory, id: string, epoch: number, state: LockState): HeldLock | undefined {
   const { disk, paths } = directory
   const { bytes, stateOffset } = encodeLock(thisOwner(), state)
   const temporary = paths.temporary(id, epoch)
   const fd = createFile(disk, temporary)
   try {
     writeAll(disk, fd, bytes)
-    await syncData(disk, fd)
     const lock = new HeldLock(directory, id, epoch, fd, disk.fstatSync(fd).ino, stateOffset, state)
     disk.linkSync(temporary, paths.lock(id, epoch))
     return lock

@@ -1,11 +1,16 @@
-import { join } from 'node:path'
+import { sep } from 'node:path'
 
 /** The names of a store's files. An id holds no dot, so the text before the first one is the id. */
 export class Paths {
-  constructor(readonly directory: string) {}
+  readonly #prefix: string
+
+  /** `directory` is absolute. */
+  constructor(directory: string) {
+    this.#prefix = directory.endsWith(sep) ? directory : directory + sep
+  }
 
   at(name: string): string {
-    return join(this.directory, name)
+    return this.#prefix + name
   }
 
   log(id: string): string {
