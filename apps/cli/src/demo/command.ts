@@ -55,7 +55,7 @@ async function runDemo({ out }: Context): Promise<undefined> {
   const file = join(directory, 'demo.jsonl')
   title('What is left')
   out.line(`   ${(await readEvents(place)).length} events, one a line: ${escapeLine(file)}`)
-  showNextCommands(out, directory)
+  showNextCommands(out, directory, edit.node)
   if (out.isJson) out.json({ directory, file, id: place.id, killed, second, repaired, edit })
   await place.backend.close()
   if (!edit.isSame) throw new Error('expected the restored surface to be byte-equal, found a difference')
@@ -98,14 +98,14 @@ function showEdit(out: Context['out'], { range, node, messages, characters, isSa
   out.line(`   restored  ${messages.restored} messages, byte for byte the same: ${isSame ? 'yes' : 'NO'}`)
 }
 
-function showNextCommands(out: Context['out'], directory: string): void {
+function showNextCommands(out: Context['out'], directory: string, node: number): void {
   const main = relative(process.cwd(), fileURLToPath(new URL('../main.js', import.meta.url)))
   const { dim } = out.colors
   const commands: [string, string][] = [
     ['log demo', 'every event'],
     ['show demo', 'what the model sees now'],
     ['at demo 1.5', 'the exact request of turn 1, step 5'],
-    ['explain demo 5', 'where an event is now, and why'],
+    [`explain demo ${node}`, 'where that summary is now, and why'],
     ['doctor demo', 'checks the stored session'],
   ]
   out.line('\n   Try next:')
