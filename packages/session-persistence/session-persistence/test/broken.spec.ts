@@ -1,13 +1,14 @@
 import type { SessionEvent } from '@palimpsest/session'
 import {
   createMemoryBackend,
+  type LazyLog,
   type MemoryStore,
   PersistenceError,
   type SessionBackend,
 } from '@palimpsest/session-persistence'
 import { testBackend } from '@palimpsest/session-persistence/conformance'
 import { expect, test } from 'vitest'
-import { over } from './backends.js'
+import { lazyMemoryBackend, over } from './backends.js'
 
 // A kit that a broken backend passes is worth nothing: each of these must fail, at the check that is about its fault.
 
@@ -289,6 +290,29 @@ const BROKEN: Record<string, [check: string, breaking: Breaking]> = {
     'acquire refuses ids that no store can keep',
     base => ({ acquire: async (id, options) => ({ ...(await base.acquire('any', options)), id }) }),
   ],
+  'loads the event beside the one asked for': [
+    'at, slice and events of a reopened session agree, whatever is asked first',
+    lazily(log => ({ ...log, load: (from, to) => log.load(from, to).reverse() })),
+  ],
+  'keeps a restored replacement in its index': [
+    'reload equals live: an edited conversation, at every length',
+    lazily(({ landmarks, ...log }) => {
+      const markers = landmarks.markers.filter(({ type }) => type !== 'surface/restore')
+      return { ...log, landmarks: { ...landmarks, markers } }
+    }),
+  ],
+  'does not see the open turn': [
+    'recovery: a call that began has an unknown outcome',
+    lazily(({ landmarks, ...log }) => ({ ...log, landmarks: { ...landmarks, open: [] } })),
+  ],
+  'does not see the types it may not ignore': [
+    'a required event of an unknown type opens read-only up to it',
+    lazily(({ unknown: _, ...log }) => log),
+  ],
+  'forgets the request headers': [
+    'reload equals live: a plain conversation, at every length',
+    lazily(({ landmarks, ...log }) => ({ ...log, landmarks: { ...landmarks, headers: landmarks.headers.slice(-1) } })),
+  ],
   'writes any format version': [
     'a newer format version is not written, and the refusal says "newer"',
     base => ({ append: (lease, header, events) => base.append(lease, { ...header, version: 0 }, events) }),
@@ -306,6 +330,18 @@ test.each(Object.entries(BROKEN))('a backend that %s fails the kit', async (_, [
   await kitOver(() => ({})).get(name)!()
   await expect(kitOver(breaking).get(name)!()).rejects.toThrow()
 })
+
+/** A backend whose index is wrong. */
+function lazily(change: (log: LazyLog) => LazyLog): Breaking {
+  return base => {
+    const lazy = lazyMemoryBackend(base)
+    const open: NonNullable<SessionBackend['open']> = async lease => {
+      const log = await lazy.open!(lease)
+      return log && change(log)
+    }
+    return { supports: lazy.supports, open }
+  }
+}
 
 function retitling(change: (title: string | undefined) => string | undefined): Breaking {
   return base => ({

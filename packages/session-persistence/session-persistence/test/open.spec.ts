@@ -162,9 +162,9 @@ describe('every failure frees the lease', () => {
         const failing = <T>(body: () => Promise<T>): Promise<T> => (++reads === n ? Promise.reject(boom) : body())
         const open = base.open && { open: (lease: never) => failing(() => base.open!(lease)) }
         const backend = over(base, { read: (...args) => failing(() => base.read(...args)), ...open })
-        const opened = await openSession(backend, 'a').catch((error: unknown) => error)
-        survived = opened !== boom
-        if (survived) await (opened as Awaited<ReturnType<typeof openSession>>).close()
+        const opened = await openSession(backend, 'a').catch((error: unknown) => void expect(error).toBe(boom))
+        survived = opened !== undefined
+        await opened?.close()
         expect(await isFree(base, 'a')).toBe(true)
       }
     })

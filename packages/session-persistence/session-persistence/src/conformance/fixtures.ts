@@ -1,4 +1,4 @@
-import { Session, type SessionEvent, type SessionHeader, type ToolOutput } from '@palimpsest/session'
+import { type Fault, Session, type SessionEvent, type SessionHeader, type ToolOutput } from '@palimpsest/session'
 import type { Lease, SessionBackend, SessionSummary, StoredLog } from '../port.js'
 import { holds } from './check.js'
 
@@ -61,8 +61,10 @@ export function addSettled(
   step: number,
   toolName: string,
   output: ToolOutput,
+  error?: Fault,
 ): SessionEvent {
-  return session.append('tool/settled', { turn, step, toolCallId: `call-${turn}-${toolName}`, output })
+  const data = { turn, step, toolCallId: `call-${turn}-${toolName}`, output }
+  return session.append('tool/settled', error === undefined ? data : { ...data, error })
 }
 
 export function addResult(

@@ -58,6 +58,32 @@ export function checkRecovery(check: Check): void {
     [['tool/result', 'call-9-a', SETTLED, 'tool/call'], ['step/end'], ['turn/end']],
   )
 
+  interrupted(
+    'a settled fault is a true result too',
+    session => {
+      addAnswer(session, ['a'])
+      addCall(session, 9, 1, 'a')
+      const fault = { code: 'TOOL_FAILED', message: 'It broke.' }
+      addSettled(session, 9, 1, 'a', { type: 'error-text', value: 'It broke.' }, fault)
+    },
+    [['tool/result', 'call-9-a', 'TOOL_FAILED', 'tool/call'], ['step/end'], ['turn/end']],
+  )
+
+  interrupted('a call that is no longer visible gets none', session => hideAnswer(session), [
+    ['step/end'],
+    ['turn/end'],
+  ])
+
+  interrupted(
+    'a compaction that was under way is left alone',
+    session => {
+      addStep(session)
+      const [start = 0, end = 0] = session.surface.seqs()
+      session.append('compaction/start', { start, end, seqs: [start, end] })
+    },
+    [['step/end'], ['turn/end']],
+  )
+
   interrupted('a call that the provider ran gets none', session => addAnswer(session, ['provider:search']), [
     ['step/end'],
     ['turn/end'],
@@ -131,6 +157,9 @@ export function checkRecovery(check: Check): void {
 
 // --- internal ---
 
+/** The codes of results that nobody gave. */
+const MADE_UP = new Set(['TOOL_NOT_STARTED', 'TOOL_OUTCOME_UNKNOWN'])
+
 const SETTLED: ToolOutput = { type: 'json', value: { found: ['early'] } }
 
 /** Type; for a result also its call, its error code or true output, and the type of its only source. */
@@ -165,10 +194,10 @@ function checkClosing({ session }: OpenSession, event: SessionEvent, time: numbe
   holds(session.at(event.seq) === event, `expected the report to hold the session’s own event ${event.seq}`)
   if (event.type !== 'tool/result') return
   holds(session.surface.has(event.seq), `expected the result at ${event.seq} to be visible`)
-  const isTrue = event.data.error === undefined
-  same(event.data.synthetic, isTrue ? undefined : true, 'synthetic')
+  const isMadeUp = MADE_UP.has(event.data.error?.code ?? '')
+  same(event.data.synthetic, isMadeUp ? true : undefined, 'synthetic')
   const output = event.data.message.content[0]?.output
-  if (!isTrue) same(output?.type, 'error-text', 'the type of an output that nobody gave')
+  if (isMadeUp) same(output?.type, 'error-text', 'the type of an output that nobody gave')
 }
 
 function summary(session: Session, event: SessionEvent): Expected {
@@ -199,4 +228,14 @@ function addStep(session: Session): void {
 function addAnswer(session: Session, calls: readonly string[]): void {
   addStep(session)
   addAssistant(session, 9, 1, calls)
+}
+
+/** An answer with a call that began, and a summary over both that answer and the question. */
+function hideAnswer(session: Session): void {
+  addAnswer(session, ['a'])
+  addCall(session, 9, 1, 'a')
+  const [start = 0, end = 0] = session.surface.seqs().slice(-2)
+  const content = [{ type: 'text' as const, text: 'In short.' }]
+  const intent = { surfaceOp: { op: 'replace' as const, start, end }, sourceEventSeqs: [start, end] }
+  session.append('user/message', { message: { role: 'user', content } }, intent)
 }

@@ -112,10 +112,10 @@ export function checkSessions(check: Check): void {
   })
 
   for (const [what, build] of [
-    ['plain', conversation],
-    ['edited', editedConversation],
+    ['a plain', conversation],
+    ['an edited', editedConversation],
   ] as const) {
-    check(`reload equals live: a ${what} conversation, at every length`, async ({ backend, reopen }) => {
+    check(`reload equals live: ${what} conversation, at every length`, async ({ backend, reopen }) => {
       const live = await createSession(backend, { id: 'kit', seed: build().events })
       addTurn(live.session, 9, 'A live one')
       await live.close()
