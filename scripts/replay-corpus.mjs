@@ -12,7 +12,7 @@ import { replay } from './replay/replay.mjs'
 const CONCURRENCY = 2
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { seed: { type: 'string' }, kills: { type: 'string', default: '2' } },
+  options: { seed: { type: 'string' }, kills: { type: 'string', default: '1' } },
 })
 const seed = Number(values.seed ?? Date.now() % 1_000_000)
 const corpus = join(root, '..', 'shared', 'corpus')
@@ -23,7 +23,7 @@ if (names.length === 0) {
 }
 
 const totals = { withCalls: 0, bySend: 0, rounds: 0, steps: 0, kills: 0, inTools: 0, recovered: 0, failed: 0 }
-console.log(`seed ${seed}: ${names.length} recordings, each once whole and ${values.kills} times killed`)
+console.log(`seed ${seed}: ${names.length} recordings, each once whole then killed and resumed ${values.kills} times`)
 const queue = names.map((name, index) => ({ name, index }))
 await Promise.all(Array.from({ length: CONCURRENCY }, work))
 console.log(
