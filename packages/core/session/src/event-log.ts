@@ -52,8 +52,8 @@ export class EventLog {
 
   /** The first `length` events as the base of another log: shared, not copied. */
   prefix(length: number): LogBase {
-    if (length <= this.#baseLength && this.#base !== undefined) return limit(this.#base, length)
-    return limit({ length, at: seq => this.at(seq)!, slice: (from, to) => this.slice(from, to) }, length)
+    if (length <= this.#baseLength && this.#base !== undefined) return new Prefix(this.#base, length)
+    return { length, at: seq => this.at(seq)!, slice: (from, to) => this.slice(from, to) }
   }
 }
 
@@ -115,6 +115,22 @@ export class ColdLog implements LogBase {
 
 // --- internal ---
 
-function limit(base: LogBase, length: number): LogBase {
-  return { length, at: seq => base.at(seq), slice: (from, to) => base.slice(from, to) }
+/** A shorter look at a base. One of another is one of its base, so a line of idle forks stays flat. */
+class Prefix implements LogBase {
+  readonly #base: LogBase
+
+  constructor(
+    base: LogBase,
+    readonly length: number,
+  ) {
+    this.#base = base instanceof Prefix ? base.#base : base
+  }
+
+  at(seq: number): SessionEvent {
+    return this.#base.at(seq)
+  }
+
+  slice(from: number, to: number): SessionEvent[] {
+    return this.#base.slice(from, to)
+  }
 }

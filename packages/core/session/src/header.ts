@@ -16,12 +16,8 @@ export function sealHeader(partial: unknown, id: string | undefined, now: () => 
   if (id !== undefined && given.id !== undefined && given.id !== id) {
     fail('header.id', `${JSON.stringify(id)}, the id of the session`, given.id)
   }
-  const { version, id: _, createdAt, ...rest } = given
-  const header: Record<string, unknown> = {
-    version: version ?? SESSION_FORMAT_VERSION,
-    id: id ?? given.id ?? crypto.randomUUID(),
-    createdAt: createdAt ?? now(),
-  }
+  const { version = SESSION_FORMAT_VERSION, id: named = id ?? crypto.randomUUID(), createdAt = now(), ...rest } = given
+  const header: Record<string, unknown> = { version, id: id === undefined ? named : id, createdAt }
   for (const key of Object.keys(rest)) {
     Object.defineProperty(header, key, { value: rest[key], enumerable: true, writable: true, configurable: true })
   }

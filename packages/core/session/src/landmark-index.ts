@@ -31,9 +31,13 @@ export class LandmarkIndex {
     )
   }
 
-  markerAt(seq: number): SurfaceMarker | undefined {
-    const marker = this.markers[countBelow(this.markers, seq, ({ seq }) => seq)]
-    return marker?.seq === seq ? marker : undefined
+  /** Whether an event is what the index says of its place. */
+  agreesWith({ seq, type, surfaceOp }: SessionEvent): boolean {
+    const found = this.markers[countBelow(this.markers, seq, marker => marker.seq)]
+    const marker = found?.seq === seq ? found : undefined
+    if (marker?.surfaceOp !== surfaceOp && JSON.stringify(marker?.surfaceOp) !== JSON.stringify(surfaceOp)) return false
+    if (marker !== undefined && marker.type !== type) return false
+    return [...this.seqs].every(([listed, seqs]) => (seqs[countBelow(seqs, seq, s => s)] === seq) === (listed === type))
   }
 
   /** A copy that knows only the first `length` events. */
@@ -41,7 +45,8 @@ export class LandmarkIndex {
     const copy = new LandmarkIndex()
     for (const marker of this.markersBelow(length)) copy.markers.push(marker)
     for (const [type, seqs] of this.seqs) {
-      for (let i = 0; i < countBelow(seqs, length, seq => seq); i++) copy.seqs.get(type)!.push(seqs[i]!)
+      const below = countBelow(seqs, length, seq => seq)
+      for (let i = 0; i < below; i++) copy.seqs.get(type)!.push(seqs[i]!)
     }
     return copy
   }

@@ -25,22 +25,21 @@ export class Projection {
   /** A frozen array of frozen messages: the same one while nothing changed. Throws what `messageAt` throws, and changes nothing then. */
   derive(surface: SurfaceManager, messageAt: (seq: number) => Message): Message[] {
     if (this.#snapshot !== undefined) return this.#snapshot
-    let node = this.#clean === undefined ? surface.head : this.#clean.next
-    for (; node !== undefined; node = node.next) {
-      this.#messages[this.#endOfClean()] = messageAt(node.seq)
-      node.index = this.#endOfClean()
-      this.#clean = node
+    const first = this.#clean === undefined ? surface.head : this.#clean.next
+    const fresh: Message[] = [] // complete before anything changes: a half-moved end would make old indices look right
+    for (let node = first; node !== undefined; node = node.next) fresh.push(messageAt(node.seq))
+    let node = first
+    for (const message of fresh) {
+      node!.index = this.#messages.push(message) - 1
+      node = node!.next
     }
+    if (first !== undefined) this.#clean = surface.tail
     this.#snapshot = this.#messages.slice()
     Object.freeze(this.#snapshot)
     return this.#snapshot
   }
 
   // --- internal ---
-
-  #endOfClean(): number {
-    return this.#clean === undefined ? 0 : this.#clean.index + 1
-  }
 
   /** A node behind the clean end has an index that is no smaller, however old that index is. */
   #covers(node: SurfaceNode): boolean {

@@ -3,7 +3,7 @@ import { ColdLog, EventLog } from './event-log.js'
 import type { EventMap, EventType, IntentOf, SessionEvent, SessionHeader } from './events.js'
 import { sealHeader } from './header.js'
 import { LandmarkIndex, type LandmarkType } from './landmark-index.js'
-import type { SessionLandmarks } from './landmarks.js'
+import type { SessionLandmarks, SurfaceMarker } from './landmarks.js'
 import type { Message } from './messages.js'
 import type { ModelRequest, RequestHeader } from './model.js'
 import { type ErrorListener, Observers, type SessionListener } from './observers.js'
@@ -102,7 +102,10 @@ export class Session {
     const given = new Map(
       [...landmarks.surface, ...landmarks.headers, ...landmarks.open].map(event => [event.seq, event]),
     )
-    for (const [seq, event] of given) cold.keep(sealStored(event, seq, `landmark ${seq}`, accepted))
+    for (const [seq, event] of given) {
+      if (!isSeqBelow(length, seq)) failLandmarks(`events below the length ${length}`, String(seq))
+      cold.keep(seal(event, seq))
+    }
     const session = new Session(sealHeader(options.header, undefined, Date.now), new EventLog(cold), index, options)
     checkVisible(session.surface.seqs(), landmarks.surface)
     if (options.readOnly)
@@ -212,7 +215,7 @@ export class Session {
 
   /** A new session that shares the first `length` events. Costs the surface's nodes, not the log. */
   fork(options: { length?: number; id?: string } = {}): Session {
-    const length = options.length ?? this.length
+    const { length = this.length } = options
     this.#checkLength(length)
     const { cwd } = this.#header
     const parent = { id: this.id, length }
@@ -282,7 +285,7 @@ function indexLandmarks(index: LandmarkIndex, landmarks: SessionLandmarks, lengt
     'step/start': landmarks.steps,
     'request/header': landmarks.headers.map(({ seq }) => seq),
   }
-  for (const marker of landmarks.markers) index.markers.push(marker)
+  for (const marker of landmarks.markers) index.markers.push(copyMarker(marker))
   for (const [type, seqs] of Object.entries(lists)) for (const seq of seqs) index.seqs.get(type)!.push(seq)
   for (const seqs of [landmarks.markers.map(({ seq }) => seq), ...Object.values(lists)]) checkRising(seqs, length)
 }
@@ -290,7 +293,7 @@ function indexLandmarks(index: LandmarkIndex, landmarks: SessionLandmarks, lengt
 function checkRising(seqs: readonly number[], length: number): void {
   let previous = -1
   for (const seq of seqs) {
-    if (!Number.isInteger(seq) || seq <= previous || seq >= length)
+    if (!isSeqBelow(length, seq) || seq <= previous)
       failLandmarks(`rising seqs below ${length}`, `${seq} after ${previous}`)
     previous = seq
   }
@@ -304,14 +307,19 @@ function checkVisible(seqs: readonly number[], surface: readonly SessionEvent[])
 
 /** An event read later must say what its landmark said when the log was opened. */
 function sealAgainst(index: LandmarkIndex, event: SessionEvent): SessionEvent {
-  const marker = index.markerAt(event.seq)
-  const same = marker?.type === event.type ? sameOp(marker.surfaceOp, event.surfaceOp) : marker === event.surfaceOp
-  if (!same) failLandmarks(`event ${event.seq} to be what its landmark says`, 'another one')
+  if (!index.agreesWith(event)) failLandmarks(`event ${event.seq} to be what its landmark says`, 'another one')
   return event
 }
 
-function sameOp(a: unknown, b: unknown): boolean {
-  return a === b || JSON.stringify(a) === JSON.stringify(b)
+/** What the surface needs of a marker; the caller keeps no hold on it. */
+function copyMarker({ seq, type, surfaceOp: op }: SurfaceMarker): SurfaceMarker {
+  if (op === 'append') return { seq, type, surfaceOp: op }
+  if (op?.op !== 'replace' && op?.op !== 'restore') failLandmarks(`a surfaceOp for event ${seq}`, 'none')
+  return { seq, type, surfaceOp: { ...op } }
+}
+
+function isSeqBelow(length: number, seq: number): boolean {
+  return Number.isInteger(seq) && seq >= 0 && seq < length
 }
 
 function failLandmarks(expected: string, found = 'not'): never {
