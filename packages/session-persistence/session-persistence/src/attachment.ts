@@ -68,12 +68,13 @@ export class Attachment {
     else if (this.#timer === undefined) this.#startTimer()
   }
 
-  /** A flush leaves the timer running: clearing and starting one for each event costs more than an early batch. */
+  /**
+   * A flush leaves the timer running: clearing and starting one for each event costs more than an early
+   * batch. It keeps the process alive, so that one which just ends has still written what it appended.
+   */
   #startTimer(): void {
     if (this.#maxDelayMs > LONGEST_TIMER_MS) return
     this.#timer = setTimeout(this.#timeout, this.#maxDelayMs)
-    // Whoever needs the events durable before the process ends flushes or closes.
-    ;(this.#timer as { unref?(): void }).unref?.()
   }
 
   readonly #timeout = (): void => {
