@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -33,6 +33,16 @@ describe('arrows', () => {
     module(to)
     module(from, to)
     expect(await arrows(project())).toEqual([expect.stringMatching(comment)])
+  })
+
+  test('follow the name of a package to its sources', async () => {
+    module('packages/core/agent-loop/src/index.ts')
+    const loop = { name: '@palimpsest/agent-loop', exports: { '.': { '@palimpsest/source': './src/index.ts' } } }
+    write('packages/core/agent-loop/package.json', JSON.stringify(loop))
+    mkdirSync(join(root, 'node_modules/@palimpsest'), { recursive: true })
+    symlinkSync(join(root, 'packages/core/agent-loop'), join(root, 'node_modules/@palimpsest/agent-loop'))
+    write('packages/core/host/src/index.ts', "export { value } from '@palimpsest/agent-loop'\n")
+    expect(await arrows(project())).toEqual([expect.stringMatching(/kernel only/)])
   })
 
   test('refuse a cycle of values, allow one of types', async () => {
@@ -152,6 +162,9 @@ describe('the rest', () => {
     expect(told({ ...good, devDependencies: { x: '^1.0.0' } }).join()).toMatch(/no exact version/)
     expect(told({ ...good, exports: { '.': { default: './dist/index.js' } } }).join()).toMatch(/exports/)
     expect(told({ ...good, name: 'a', dependencies: { a: '1.0.0' } }).join()).toMatch(/make them agree/)
+    expect(told({ ...good, name: 'a', dependencies: { '@palimpsest/x': '1.0.0' } }).join()).toMatch(/never import/)
+    write('a/src/index.ts', "import { x } from '@palimpsest/y'\n")
+    expect(told({ ...good, name: 'a' }).join()).toMatch(/does not declare/)
   })
 })
 

@@ -14,7 +14,7 @@ export async function arrows(root) {
   const { output } = await cruise(
     roots,
     { ...options, baseDir: root, ruleSet: { forbidden }, validate: true },
-    { conditionNames: ['@palimpsest/source', 'import', 'types', 'node', 'default'] },
+    { exportsFields: ['exports'], conditionNames: ['@palimpsest/source', 'import', 'types', 'node', 'default'] },
     { tsConfig: extractTypeScriptConfig(join(root, 'tsconfig.test.json')) },
   )
   if (output.summary.totalCruised === 0) return ['no module was found under packages/; the check saw nothing']

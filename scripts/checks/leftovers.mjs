@@ -41,7 +41,7 @@ function patterns(text, file) {
 }
 
 function machinePaths(text, file, root) {
-  const homes = ['/ro' + 'ot/', '/wo' + 'rk/', root, homedir()].filter(path => path.length > 4)
+  const homes = ['/ro' + 'ot/', '/wo' + 'rk/', `${root}/`, `${homedir()}/`].filter(path => path.length > 4)
   return homes.flatMap(path => {
     const index = text.indexOf(path)
     return index < 0 ? [] : [`${file}:${lineOf(text, index)} holds a path of this machine: ${path}`]

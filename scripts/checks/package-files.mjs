@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, normalize } from 'node:path'
 
 const FIELDS = ['version', 'license', 'author', 'type']
@@ -13,6 +13,7 @@ export function packageFiles(root) {
       ...sameAsRoot(each, top),
       ...entryPoints(each),
       ...references(each, byName, root),
+      ...siblings(each, root),
       ...kernelAlone(each),
     ]),
     ...onePinEach([{ folder: '.', manifest: top }, ...packages]),
@@ -61,6 +62,27 @@ function references({ folder, manifest }, byName, root) {
     .sort()
   if (JSON.stringify(wanted) === JSON.stringify(found)) return []
   return [`${folder}/tsconfig.json refers to [${found}], its package.json depends on [${wanted}]; make them agree`]
+}
+
+/** Tests compose freely; a sibling that the sources import is declared, and no other. */
+function siblings({ folder, manifest }, root) {
+  const imported = new Set(sourcesOf(join(root, folder, 'src')).flatMap(importsOf))
+  imported.delete(manifest.name)
+  const declared = Object.keys(manifest.dependencies ?? {}).filter(name => name.startsWith('@palimpsest/'))
+  return [
+    ...[...imported].filter(name => !declared.includes(name)).map(name => `imports ${name}, which it does not declare`),
+    ...declared.filter(name => !imported.has(name)).map(name => `declares ${name}, which its sources never import`),
+  ].map(problem => `${folder}/package.json: the package ${problem}`)
+}
+
+function sourcesOf(folder) {
+  if (!existsSync(folder)) return []
+  const names = readdirSync(folder, { recursive: true }).filter(name => name.endsWith('.ts'))
+  return names.map(name => readFileSync(join(folder, name), 'utf8'))
+}
+
+function importsOf(text) {
+  return [...text.matchAll(/(?:from|import)\s*\(?\s*'(@palimpsest\/[a-z-]+)/g)].map(([, name]) => name)
 }
 
 function kernelAlone({ folder, manifest }) {

@@ -33,22 +33,6 @@ export function readRecording(corpus, name) {
   return { name, system: first.content, rows, tools }
 }
 
-/** One form for rows that mean the same; a row that is of no known form throws. */
-export function canonicalRow(row, where) {
-  if (row.role === 'user' && typeof row.content === 'string') return { role: 'user', content: row.content }
-  if (row.role === 'tool' && typeof row.content === 'string') {
-    const ids = row.tool_call_ids ?? [row.tool_call_id]
-    if (ids.length !== 1 || typeof ids[0] !== 'string') throw new Error(`${where}: a tool row needs one call id`)
-    return { role: 'tool', tool_call_id: ids[0], content: row.content }
-  }
-  if (row.role === 'assistant') {
-    const calls = row.tool_calls ?? []
-    if (calls.length === 0) return { role: 'assistant', content: row.content ?? '' }
-    return { role: 'assistant', content: row.content || null, tool_calls: calls.map(canonicalCall) }
-  }
-  throw new Error(`${where}: a row of no known form: ${JSON.stringify(row).slice(0, 200)}`)
-}
-
 /** The row that stands for a message of a session. */
 export function rowOfMessage(message) {
   const texts = message.content.filter(part => part.type === 'text').map(part => part.text)
@@ -65,6 +49,22 @@ export function rowOfMessage(message) {
 }
 
 // --- internal ---
+
+/** One form for rows that mean the same; a row that is of no known form throws. */
+function canonicalRow(row, where) {
+  if (row.role === 'user' && typeof row.content === 'string') return { role: 'user', content: row.content }
+  if (row.role === 'tool' && typeof row.content === 'string') {
+    const ids = row.tool_call_ids ?? [row.tool_call_id]
+    if (ids.length !== 1 || typeof ids[0] !== 'string') throw new Error(`${where}: a tool row needs one call id`)
+    return { role: 'tool', tool_call_id: ids[0], content: row.content }
+  }
+  if (row.role === 'assistant') {
+    const calls = row.tool_calls ?? []
+    if (calls.length === 0) return { role: 'assistant', content: row.content ?? '' }
+    return { role: 'assistant', content: row.content || null, tool_calls: calls.map(canonicalCall) }
+  }
+  throw new Error(`${where}: a row of no known form: ${JSON.stringify(row).slice(0, 200)}`)
+}
 
 function canonicalCall(call) {
   const { name, arguments: text } = call.function
