@@ -13,7 +13,12 @@ const checks = [
   tool('format and lint', ['@biomejs/biome', 'bin', 'biome'], ['check'], 'npx biome check --write .'),
   tool('types of sources', ['typescript', 'bin', 'tsc'], ['-b'], 'mend the errors above'),
   tool('types of tests', ['typescript', 'bin', 'tsc'], ['-p', 'tsconfig.test.json'], 'mend the errors above'),
-  tool('dead code', ['knip', 'bin', 'knip.js'], ['--no-progress'], 'delete what nothing uses'),
+  tool(
+    'dead code',
+    ['knip', 'bin', 'knip.js'],
+    ['--no-progress', '--no-config-hints', '--exclude', 'binaries'],
+    'delete what nothing uses',
+  ),
   { name: 'arrows between packages', find: arrows },
   { name: 'conformance kit in every backend', find: conformance },
   { name: 'links in the documents', find: docLinks },
