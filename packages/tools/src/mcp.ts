@@ -79,7 +79,7 @@ async function call(
 ): Promise<unknown> {
   signal.throwIfAborted()
   const waiting = {
-    timeout: limits.timeoutMs,
+    timeout: Math.min(limits.timeoutMs, limits.maxTimeoutMs), // the SDK looks at the total only when progress comes
     maxTotalTimeout: limits.maxTimeoutMs,
     resetTimeoutOnProgress: true,
     onprogress: () => {},

@@ -17,13 +17,6 @@ export type SearchNews =
   | { kind: 'match'; name: string; line: number; text: string }
   | { kind: 'end'; counts: SearchCounts; full: boolean }
 
-export interface SearchCounts {
-  readonly files: number
-  readonly binary: number
-  readonly unreadable: number
-  readonly matches: number
-}
-
 export interface Match {
   readonly name: string
   readonly line: number
@@ -45,6 +38,7 @@ export async function search(request: SearchRequest, timeoutMs: number, signal: 
     workerData: request,
     resourceLimits: { maxOldGenerationSizeMb: 256 },
     env: {},
+    execArgv: [], // no loaders: the thread is plain JavaScript
   })
   let timer: NodeJS.Timeout | undefined
   let onAbort = () => {}
@@ -67,4 +61,13 @@ export async function search(request: SearchRequest, timeoutMs: number, signal: 
     signal.removeEventListener('abort', onAbort)
     await worker.terminate()
   }
+}
+
+// --- internal ---
+
+interface SearchCounts {
+  readonly files: number
+  readonly binary: number
+  readonly unreadable: number
+  readonly matches: number
 }

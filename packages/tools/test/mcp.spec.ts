@@ -5,7 +5,7 @@ import type { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdi
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { type Tool, toolOutput } from '@palimpsest/agent-loop'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { connectMcp, type McpConnection, type McpToolsOptions } from '../src/index.js'
+import { connectMcp, type McpConnection, type McpToolsOptions, mcpTools } from '../src/index.js'
 import { call, eventually, isRunning, refusal } from './fixtures/call.js'
 import { createTestServer } from './fixtures/mcp-server.mjs'
 
@@ -171,8 +171,9 @@ describe.each([
   })
 
   test('the time limit is kept', async () => {
-    const connection = await open({ timeoutMs: 1_500 })
-    const { code, message } = await refusal(call(tool(connection, 'hangs'), {}))
+    const hangs = (await mcpTools(shared.client)).findIndex(each => each.name === 'hangs')
+    const limited = (await mcpTools(shared.client, { maxTimeoutMs: 300 }))[hangs]!
+    const { code, message } = await refusal(call(limited, {}))
     expect(code).toBe('MCP_CALL_FAILED')
     expect(message).toContain('timed out')
   })
