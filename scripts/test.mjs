@@ -3,7 +3,6 @@
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { runChecks } from './checks/run-checks.mjs'
 import { prepare, root, run } from './prepare.mjs'
 
 const EXAMPLE_TIMEOUT_MS = 120_000
@@ -16,6 +15,8 @@ if (filters.length > 0) {
   add(await runSpecs(filters))
 } else {
   heading('checks')
+  // Only now: the checks need what prepare installs.
+  const { runChecks } = await import('./checks/run-checks.mjs')
   add(await runChecks())
   heading('specs')
   add(await runSpecs([]))

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
-const prepare = join(dirname(dirname(fileURLToPath(import.meta.url))), 'scripts', 'prepare.mjs')
+const scripts = join(dirname(dirname(fileURLToPath(import.meta.url))), 'scripts')
 
 /** Stands for npm: notes when it begins and ends, installs a compiler that notes its run, and the hidden lockfile last. */
 const NPM = `
@@ -24,7 +24,7 @@ beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'prepare-'))
   mkdirSync(join(root, 'scripts'))
   mkdirSync(join(root, 'npm'))
-  copyFileSync(prepare, join(root, 'scripts', 'prepare.mjs'))
+  copyFileSync(join(scripts, 'prepare.mjs'), join(root, 'scripts', 'prepare.mjs'))
   writeFileSync(join(root, 'npm', 'npm-cli.mjs'), NPM)
   writeFileSync(join(root, 'log'), '')
   lock({
@@ -80,6 +80,10 @@ describe('prepare', () => {
     expect((await run()).output).toMatch(/built: true/)
   })
 
+  test.each(['start', 'test', 'check'])('npm run %s imports nothing but Node before it has prepared', name => {
+    expect(importsOf(join(scripts, `${name}.mjs`)).filter(specifier => !specifier.startsWith('node:'))).toEqual([])
+  })
+
   test('says in a sentence which Node it needs', async () => {
     const { code, output } = await run({}, "Object.defineProperty(process.versions, 'node', { value: '20.18.3' });")
     expect(code).toBe(1)
@@ -115,4 +119,10 @@ function lock(packages: object): void {
 
 function log(): string {
   return readFileSync(join(root, 'log'), 'utf8')
+}
+
+/** What a script imports statically from elsewhere, itself or through scripts of ours. */
+function importsOf(file: string): string[] {
+  const specifiers = [...readFileSync(file, 'utf8').matchAll(/^import .* from '(.+)'$/gm)].map(([, name]) => name!)
+  return specifiers.flatMap(name => (name.startsWith('.') ? importsOf(join(dirname(file), name)) : [name]))
 }
