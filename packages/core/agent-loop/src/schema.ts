@@ -17,7 +17,7 @@ export type Check = (input: JsonValue) => Checked | Promise<Checked>
 export function isStandardSchema<I>(
   schema: JsonSchema | StandardSchemaV1<unknown, I>,
 ): schema is StandardSchemaV1<unknown, I> {
-  return '~standard' in schema
+  return '~standard' in Object(schema)
 }
 
 /** Throws what the library throws where the schema itself is wrong. */
@@ -34,7 +34,7 @@ export function describeSchema(schema: JsonSchema | StandardSchemaV1): JsonObjec
   const { jsonSchema } = schema['~standard'] as Partial<StandardJSONSchemaV1.Props>
   for (const target of jsonSchema ? ['draft-2020-12', 'draft-07'] : []) {
     try {
-      return jsonSchema!.input({ target }) as JsonObject
+      return plain(jsonSchema!.input({ target }))
     } catch {
       // The library cannot say it in this draft.
     }
@@ -43,6 +43,11 @@ export function describeSchema(schema: JsonSchema | StandardSchemaV1): JsonObjec
 }
 
 // --- internal ---
+
+/** Without what a library hangs on its answer beside the JSON. */
+function plain(schema: Record<string, unknown>): JsonObject {
+  return JSON.parse(JSON.stringify(schema)) as JsonObject
+}
 
 /** Nothing that writes to the input: no defaults, no coercion, no removal. Inherited properties do not count. */
 const OPTIONS: Options = {
@@ -54,7 +59,14 @@ const OPTIONS: Options = {
   logger: false,
 }
 
+/** Each schema is compiled by an instance of its own, so that an `$id` of one tool is no word to another. */
+const COMPILER: Options = { ...OPTIONS, meta: false, validateSchema: false }
+
 const DRAFTS = { '2020-12': Ajv2020, '2019-09': Ajv2019, 'draft-07': Ajv }
+type Draft = keyof typeof DRAFTS
+
+/** The drafts' own schemas, compiled when first needed and then kept: that is dear. */
+const judges = new Map<Draft, Ajv>()
 
 function checkByJsonSchema(schema: JsonSchema): Check {
   const validate = compile(schema)
@@ -64,21 +76,17 @@ function checkByJsonSchema(schema: JsonSchema): Check {
 function compile(schema: JsonSchema): ValidateFunction {
   // An asynchronous schema would answer with a promise, which is always true.
   const { $schema, $async: _, ...rest } = schema
-  const named = Object.entries(DRAFTS).find(([name]) => String($schema).includes(name))
-  if (named) return new named[1](OPTIONS).compile(rest)
-  try {
-    return new Ajv2020(OPTIONS).compile(rest)
-  } catch (error) {
-    return orElse(() => new Ajv(OPTIONS).compile(rest), error)
-  }
+  const drafts = Object.keys(DRAFTS) as Draft[]
+  const draft =
+    drafts.find(name => String($schema).includes(name)) ?? (isFitFor('2020-12', rest) ? '2020-12' : 'draft-07')
+  if (!isFitFor(draft, rest)) throw new TypeError(judges.get(draft)!.errorsText(undefined, { dataVar: 'inputSchema' }))
+  return new DRAFTS[draft](COMPILER).compile(rest)
 }
 
-function orElse<T>(run: () => T, error: unknown): T {
-  try {
-    return run()
-  } catch {
-    throw error
-  }
+function isFitFor(draft: Draft, schema: JsonObject): boolean {
+  const judge = judges.get(draft) ?? new DRAFTS[draft](OPTIONS)
+  judges.set(draft, judge)
+  return judge.validateSchema(schema) === true
 }
 
 function problemOf({ errors }: ValidateFunction): string {

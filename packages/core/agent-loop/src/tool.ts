@@ -33,15 +33,12 @@ export interface Tool<I = unknown> {
 
 /** Fills in the defaults and throws a `TypeError` where the tool's schema is none. */
 export function defineTool<I>(tool: Tool<I>): Tool {
+  requireTool(tool as Tool)
   const { effect = 'execute', parallelSafe = false } = tool
-  const defined = {
-    ...tool,
-    effect,
-    parallelSafe,
-    execute: (input: I, context: ToolContext) => tool.execute(input, context),
-  }
-  prepareTool(defined as Tool)
-  return Object.freeze(defined) as Tool
+  const execute = (input: I, context: ToolContext) => tool.execute(input, context)
+  const defined = Object.freeze({ ...tool, effect, parallelSafe, execute }) as Tool
+  prepareTool(defined)
+  return defined
 }
 
 /** What a tool returns to have an output of the AI SDK's shape (images, mixed content) passed on as it is. */
@@ -76,12 +73,16 @@ const prepared = new WeakMap<Tool, PreparedTool>()
 export function prepareTool(tool: Tool): PreparedTool {
   const known = prepared.get(tool)
   if (known) return known
-  if (typeof tool.name !== 'string' || tool.name === '' || typeof tool.execute !== 'function') {
-    throw new TypeError('a tool: expected an object with a name, an inputSchema and execute(); see defineTool')
-  }
+  requireTool(tool)
   const made = { tool, ...prepareSchema(tool) }
   prepared.set(tool, made)
   return made
+}
+
+function requireTool({ name, inputSchema, execute }: Tool): void {
+  if (typeof name === 'string' && name !== '' && Object(inputSchema) === inputSchema && typeof execute === 'function')
+    return
+  throw new TypeError('a tool: expected an object with a name, an inputSchema and execute(), as defineTool takes it')
 }
 
 function prepareSchema({ name, inputSchema, inputJsonSchema }: Tool): Omit<PreparedTool, 'tool'> {
