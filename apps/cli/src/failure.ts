@@ -50,6 +50,9 @@ const FAILED = new Set([
 ])
 
 function describeUsage(error: CommanderError): Failure {
+  // Its help is on the screen already.
+  if (error.code.startsWith('commander.help'))
+    return { code: '', message: '', exitCode: error.exitCode === 0 ? EXIT.ok : EXIT.usage }
   const message = error.message.replace(/^error: /, '').trim()
   return { code: 'USAGE', message, exitCode: error.exitCode === 0 ? EXIT.ok : EXIT.usage }
 }

@@ -50,10 +50,10 @@ function print(
   out.line(`tools     ${escapeLine(tools.map(({ name }) => name).join(', ')) || 'none'}`)
   if (system !== undefined) {
     out.line(`\n${colors.bold('system')}`)
-    for (const line of escapeText(String(system)).split('\n')) out.line(`  ${line}`)
+    for (const line of escapeText(String(system)).split('\n')) out.line(line === '' ? '' : `  ${line}`)
   }
   for (const message of messages) {
     out.line(`\n${colors.bold(message.role)}`)
-    for (const line of messageLines(message, colors)) out.line(`  ${line}`)
+    for (const line of messageLines(message, colors)) out.line(line === '' ? '' : `  ${line}`)
   }
 }

@@ -54,7 +54,7 @@ async function resume(
     const cwd = workFolder(options.cwd ?? session.header.cwd ?? process.cwd())
     const words = task ?? (isUnfinished(session) ? GO_ON : undefined)
     const text = await taskText(words, `palimpsest resume ${id} "now the docs"`)
-    const box = await openToolBox(cwd, options.mcp)
+    const box = await openToolBox(cwd, options.mcp ?? [])
     try {
       const agent = { model: port, tools: box.tools, ...continued(options, settings, port.model, last) }
       const allowed = parseAllow(options.allow, box.tools)

@@ -34,7 +34,7 @@ async function run(
   )
   const cwd = workFolder(options.cwd ?? process.cwd())
   const { port, settings } = await chooseModel(options)
-  const box = await openToolBox(cwd, options.mcp)
+  const box = await openToolBox(cwd, options.mcp ?? [])
   try {
     const allowed = parseAllow(options.allow, box.tools)
     const { id, maxSteps, system = SYSTEM } = options

@@ -50,7 +50,7 @@ function print(session: Session, nodes: readonly Node[], { out }: Context): void
     const note = shadows === undefined ? '' : colors.yellow(`  in place of ${listed(shadows)}`)
     out.line()
     out.line(`${colors.bold(`#${seq} ${message.role}`)} ${colors.dim(type)}${note}`)
-    for (const line of messageLines(message, colors)) out.line(`  ${line}`)
+    for (const line of messageLines(message, colors)) out.line(line === '' ? '' : `  ${line}`)
   }
 }
 

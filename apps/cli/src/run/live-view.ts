@@ -99,7 +99,9 @@ function resultLine({ data }: SessionEvent<'tool/result'>, colors: Output['color
   if (data.error !== undefined || isErrorOutput(part?.output)) {
     return colors.red(`← ${name} ${data.error?.code ?? 'failed'}: ${shorten(first, 160)}`)
   }
-  const lines = text === '' ? 0 : text.replace(/\n$/, '').split('\n').length
-  const size = `${bytes(Buffer.byteLength(text))}, ${lines} ${lines === 1 ? 'line' : 'lines'}`
-  return colors.dim(`← ${name} (${size}) ${shorten(first, 100)}`)
+  const lines = text === '' ? [] : text.replace(/\n$/, '').split('\n')
+  const size = `${bytes(Buffer.byteLength(text))}, ${lines.length} ${lines.length === 1 ? 'line' : 'lines'}`
+  // Such as bash's exit code.
+  const last = lines.length > 1 && /^\[.*\]$/.test(lines.at(-1)!) ? ` … ${shorten(lines.at(-1)!, 60)}` : ''
+  return colors.dim(`← ${name} (${size}) ${shorten(first, 100)}${last}`)
 }

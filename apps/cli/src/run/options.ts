@@ -7,7 +7,7 @@ export interface RunOptions extends ModelFlags {
   system?: string
   cwd?: string
   allow?: string
-  mcp: string[]
+  mcp?: string[]
   maxSteps?: number
 }
 
@@ -24,7 +24,7 @@ export function addRunOptions(command: Command): Command {
     .option('--system <text>', 'the system text')
     .option('--cwd <dir>', "the folder that the tools work in; default: the session's own, else this one")
     .option('--allow <names>', 'run without asking: effects (write,execute) or tools (bash,edit), comma-separated')
-    .option('--mcp <server>', 'an MCP server: a command or an http(s) address; may be repeated', collect, [])
+    .option('--mcp <server>', 'an MCP server: a command or an http(s) address; may be repeated', collect)
     .option('--max-steps <n>', 'end the turn after this many model requests (default: 100)', parsePositive)
 }
 
@@ -40,6 +40,6 @@ keeps everything, and palimpsest resume goes on from it.`
 
 // --- internal ---
 
-function collect(value: string, all: string[]): string[] {
+function collect(value: string, all: string[] = []): string[] {
   return [...all, value]
 }

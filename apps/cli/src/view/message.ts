@@ -72,7 +72,7 @@ function contentText(item: unknown): string {
 }
 
 function lines(text: string): string[] {
-  return escapeText(text).split('\n')
+  return escapeText(text).replace(/\n$/, '').split('\n')
 }
 
 function jsonOf(value: unknown): string {
