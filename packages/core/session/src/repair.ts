@@ -35,7 +35,9 @@ interface OpenCall {
   step: number
   toolCallId: string
   toolName: string
+  /** The visible message that asks for it: of the `assistant/message` and what replaced it. */
   assistant: number
+  carriers: number[]
   call?: number
   settled?: SessionEvent<'tool/settled'>
 }
@@ -60,7 +62,7 @@ function unansweredCalls(open: readonly SessionEvent[]): OpenCall[] {
   const visible = new VisibleTail()
   for (const event of open) {
     visible.fold(event)
-    if (event.type === 'assistant/message' && event.surfaceOp === 'append') calls.push(...callsOf(event))
+    if (event.type === 'assistant/message') addCalls(calls, event)
     if (event.type !== 'tool/call' && event.type !== 'tool/settled' && event.type !== 'tool/result') continue
     const at = calls.findLastIndex(call => call.toolCallId === event.data.toolCallId)
     if (at < 0) continue
@@ -68,7 +70,18 @@ function unansweredCalls(open: readonly SessionEvent[]): OpenCall[] {
     else if (event.type === 'tool/settled') calls[at]!.settled = event
     else if (event.surfaceOp === 'append') calls.splice(at, 1)
   }
-  return calls.filter(call => visible.has(call.assistant))
+  return calls.flatMap(call => {
+    const assistant = call.carriers.findLast(seq => visible.has(seq))
+    return assistant === undefined ? [] : [{ ...call, assistant }]
+  })
+}
+
+/** A replacement asks for nothing new: it carries on the open calls that it repeats. */
+function addCalls(calls: OpenCall[], event: SessionEvent<'assistant/message'>): void {
+  if (event.surfaceOp === 'append') calls.push(...callsOf(event))
+  else
+    for (const { toolCallId } of callsOf(event))
+      calls.findLast(call => call.toolCallId === toolCallId)?.carriers.push(event.seq)
 }
 
 function callsOf(event: SessionEvent<'assistant/message'>): OpenCall[] {
@@ -76,7 +89,16 @@ function callsOf(event: SessionEvent<'assistant/message'>): OpenCall[] {
   const message: AssistantMessage = event.data.message
   return message.content.flatMap(part =>
     part.type === 'tool-call' && !part.providerExecuted
-      ? [{ turn, step, toolCallId: part.toolCallId, toolName: part.toolName, assistant: event.seq }]
+      ? [
+          {
+            turn,
+            step,
+            toolCallId: part.toolCallId,
+            toolName: part.toolName,
+            assistant: event.seq,
+            carriers: [event.seq],
+          },
+        ]
       : [],
   )
 }
