@@ -1,14 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { accessSync, constants as flags } from 'node:fs'
-import { delimiter, join } from 'node:path'
 import { defineTool, type Tool } from '@palimpsest/agent-loop'
 import { childEnvironment } from './environment.js'
-import { quote, ToolError } from './errors.js'
+import { ToolError } from './errors.js'
 import { openOutputPipe } from './output-pipe.js'
 import { OutputWindow } from './output-window.js'
-import { endTree, killTree, membersOf, type ProcessTree } from './process-tree.js'
+import { endTree, endWithUs, membersOf, type ProcessTree } from './process-tree.js'
 import { openRoot, type Root } from './root.js'
+import { type Exit, startShell } from './shell.js'
 
 export interface BashOptions {
   root: string
@@ -64,10 +62,7 @@ type Limits = Required<Omit<BashOptions, 'root' | 'env'>> & Pick<BashOptions, 'e
 const LIMITS = { timeoutMs: 120_000, maxTimeoutMs: 600_000, maxOutputBytes: 32_768, killGraceMs: 500 }
 const MAX_COMMAND_BYTES = 128 * 1024 - 1 // Linux's limit for one argument
 
-type Ending =
-  | { kind: 'exit'; code: number | null; signal: string | null }
-  | { kind: 'time-limit' }
-  | { kind: 'aborted' }
+type Ending = Exit | { kind: 'time-limit' } | { kind: 'aborted' }
 
 interface Ran {
   readonly ending: Ending
@@ -113,68 +108,21 @@ async function run(root: Root, command: string, timeoutMs: number, limits: Limit
   const marker = { name: 'PALIMPSEST_CALL', value: randomBytes(12).toString('hex') }
   const env = { ...childEnvironment(limits.env), [marker.name]: marker.value }
   try {
-    const child = startShell(command, root, env, pipe.writeEnd)
-    const exited = exitOf(child)
+    signal.throwIfAborted()
+    const shell = await startShell(command, { cwd: root.path, env, output: pipe.writeEnd })
     pipe.closeWriteEnd()
-    await started(child, root)
-    const tree: ProcessTree = { leader: child.pid!, marker: `${marker.name}=${marker.value}`, pipe: pipe.link }
-    const onExit = () => killTree(tree)
-    process.once('exit', onExit)
-    const ending = await firstEnding(exited, timeoutMs, signal)
+    const tree: ProcessTree = { leader: shell.pid, marker: `${marker.name}=${marker.value}`, pipe: pipe.link }
+    const release = endWithUs(tree)
+    const ending = await firstEnding(shell.exited, timeoutMs, signal)
     await pipe.drain()
     const background = membersOf(tree).length
     const undead = await endTree(tree, limits.killGraceMs)
     await pipe.drain()
-    process.removeListener('exit', onExit)
+    release()
     return { ending, output: window.text(), background, undead }
   } finally {
     pipe.close()
   }
-}
-
-/** `detached` gives the shell a session and a process group of its own, which can be ended as a whole. */
-function startShell(command: string, root: Root, env: Record<string, string>, output: number): ChildProcess {
-  return spawn(findShell(env.PATH), ['-c', command], {
-    cwd: root.path,
-    env,
-    detached: true,
-    stdio: ['ignore', output, output],
-  })
-}
-
-function findShell(path = ''): string {
-  const folders = [...path.split(delimiter).filter(folder => folder.startsWith('/')), '/bin', '/usr/bin']
-  return folders.map(folder => join(folder, 'bash')).find(isExecutable) ?? 'sh'
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, flags.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
-function started(child: ChildProcess, root: Root): Promise<void> {
-  return new Promise((resolve, reject) => {
-    child.once('spawn', resolve)
-    child.once('error', cause =>
-      reject(
-        new ToolError(
-          'COMMAND_NOT_STARTED',
-          `The command was not started: no shell could be run in ${quote(root.path)}. Does the folder still exist?`,
-          { cause },
-        ),
-      ),
-    )
-  })
-}
-
-function exitOf(child: ChildProcess): Promise<Ending> {
-  return new Promise(resolve => {
-    child.once('exit', (code, signal) => resolve({ kind: 'exit', code, signal }))
-  })
 }
 
 async function firstEnding(exited: Promise<Ending>, timeoutMs: number, signal: AbortSignal): Promise<Ending> {

@@ -1,7 +1,8 @@
 import { defineTool, type Tool } from '@palimpsest/agent-loop'
 import { quote, ToolError } from './errors.js'
+import { inFolder, openFile } from './folder.js'
 import { encodeText, replaceFile } from './replace-file.js'
-import { inFolder, openFile, openRoot, type Place, type Root } from './root.js'
+import { openRoot, type Place, type Root } from './root.js'
 import { looksBinary } from './text-window.js'
 
 export interface EditOptions {

@@ -1,7 +1,8 @@
 import { lstat } from 'node:fs/promises'
 import { defineTool, type Tool } from '@palimpsest/agent-loop'
 import { asToolError, quote, ToolError } from './errors.js'
-import { locate, openRoot, type Place, planRegular, type Root } from './root.js'
+import { planRegular } from './folder.js'
+import { locate, openRoot, type Place, type Root } from './root.js'
 import { type Match, type Search, search } from './search.js'
 
 export interface GrepOptions {

@@ -29,9 +29,14 @@ export async function endTree(tree: ProcessTree, graceMs: number): Promise<numbe
   return isAlive(tree) ? membersOf(tree) : []
 }
 
-/** Kills what is there now, without waiting: for the moment in which our own process exits. */
-export function killTree(tree: ProcessTree): void {
-  signalTree(tree, 'SIGKILL')
+/** Until the returned function is called, the exit of our own process kills the tree (a SIGKILL of ours cannot). */
+export function endWithUs(tree: ProcessTree): () => void {
+  if (live.size === 0) process.once('exit', killLive)
+  live.add(tree)
+  return () => {
+    live.delete(tree)
+    if (live.size === 0) process.removeListener('exit', killLive)
+  }
 }
 
 /** The living members of the tree, zombies not counted. */
@@ -50,6 +55,12 @@ export function membersOf(tree: ProcessTree): number[] {
 
 const KILL_MS = 5_000
 const POLL_MS = 10
+
+const live = new Set<ProcessTree>()
+
+function killLive(): void {
+  for (const tree of live) signalTree(tree, 'SIGKILL')
+}
 
 interface Running {
   readonly pid: number

@@ -1,7 +1,8 @@
 import { defineTool, type Tool, toolOutput } from '@palimpsest/agent-loop'
 import type { ToolContent } from '@palimpsest/session'
 import { quote, ToolError } from './errors.js'
-import { type OpenFile, openFile, openRoot, type Root } from './root.js'
+import { type OpenFile, openFile } from './folder.js'
+import { openRoot, type Root } from './root.js'
 import { looksBinary, readTextWindow, type TextWindow } from './text-window.js'
 
 export interface ReadOptions {

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { constants as flags, type Stats } from 'node:fs'
 import { access, type FileHandle, lstat, open, rename, unlink } from 'node:fs/promises'
 import { quote, systemCode, ToolError } from './errors.js'
-import { type Folder, type Place, planRegular, within } from './root.js'
+import { type Folder, planRegular, within } from './folder.js'
+import type { Place } from './root.js'
 
 /** The file as an edit read it: put in place only if nothing has changed since. */
 export type Seen = Pick<Stats, 'dev' | 'ino' | 'size' | 'mtimeMs'>

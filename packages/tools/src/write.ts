@@ -1,7 +1,8 @@
 import { defineTool, type Tool } from '@palimpsest/agent-loop'
 import { quote } from './errors.js'
+import { inFolder } from './folder.js'
 import { encodeText, replaceFile } from './replace-file.js'
-import { inFolder, locate, openRoot, type Root } from './root.js'
+import { locate, openRoot, type Root } from './root.js'
 
 export interface WriteOptions {
   root: string

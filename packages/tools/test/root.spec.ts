@@ -3,8 +3,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSy
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { inFolder } from '../src/folder.js'
 import { codingTools, edit, grep, read, write } from '../src/index.js'
-import { inFolder, locate, openRoot } from '../src/root.js'
+import { locate, openRoot } from '../src/root.js'
 import { call, refusal, temporaryFolder } from './fixtures/call.js'
 
 function world() {
@@ -184,4 +185,11 @@ test('effects and parallel safety are declared', () => {
     ['bash', 'execute', false],
     ['grep', 'read', true],
   ])
+})
+
+test('a root cannot be left out', () => {
+  // @ts-expect-error read, write, edit, bash and grep are confined to a root, so one must be named
+  expect(() => read({})).toThrow(TypeError)
+  // @ts-expect-error
+  expect(() => codingTools({})).toThrow(TypeError)
 })

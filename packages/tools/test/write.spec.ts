@@ -11,9 +11,10 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { inFolder } from '../src/folder.js'
 import { write } from '../src/index.js'
 import { replaceFile } from '../src/replace-file.js'
-import { inFolder, locate, openRoot } from '../src/root.js'
+import { locate, openRoot } from '../src/root.js'
 import { call, refusal, temporaryFolder } from './fixtures/call.js'
 
 test('creates a file with its folders, and replaces it', async () => {
