@@ -16,7 +16,7 @@ interface Marks {
  * surface (ranges, complete provenance) is `planSurface`'s.
  */
 export function sealEvent(type: string, data: unknown, intent: unknown, seq: number, time: number): SessionEvent {
-  const marks = intent === undefined ? {} : sealIntent(intent)
+  const marks = intent === undefined ? {} : readable('SURFACE_INTENT_NOT_ALLOWED', 'intent', () => sealIntent(intent))
   checkType(type, marks, false)
   if (!isLosslessNumber(time))
     fail('EVENT_DATA_INVALID', `time: expected now() to give epoch ms, found ${describe(time)}`)
@@ -34,8 +34,10 @@ export function sealStored(
   path: string,
   acceptUnknown?: ReadonlySet<string>,
 ): SessionEvent {
-  if (!isPlainObject(source)) fail('SEED_INVALID', `${path}: expected an event object, found ${describe(source)}`)
-  const members = readMembers(source, EVENT_MEMBERS, 'SEED_INVALID', path)
+  const members = readable('SEED_INVALID', path, () => {
+    if (!isPlainObject(source)) fail('SEED_INVALID', `${path}: expected an event object, found ${describe(source)}`)
+    return readMembers(source, EVENT_MEMBERS, 'SEED_INVALID', path)
+  })
   const { type, time } = members
   if (typeof type !== 'string') fail('SEED_INVALID', `${path}.type: expected a string, found ${describe(type)}`)
   if (members.seq !== seq) {
@@ -45,7 +47,7 @@ export function sealStored(
     fail('SEED_INVALID', `${path}.time: expected epoch ms, found ${describe(time)}`)
   }
   return within(path, () => {
-    const marks = sealMarks(members, path)
+    const marks = readable('SEED_INVALID', path, () => sealMarks(members, path))
     checkType(type, marks, acceptUnknown?.has(type) ?? false)
     return buildEvent(seq, time, type, sealJson(members.data, `${path}.data`), marks)
   })
@@ -62,6 +64,16 @@ export function within<T>(path: string, body: () => T): T {
 }
 
 // --- internal ---
+
+/** An accessor or a Proxy of the caller's may throw: a refusal like any other, with its cause. */
+function readable<T>(code: SessionErrorCode, path: string, body: () => T): T {
+  try {
+    return body()
+  } catch (cause) {
+    if (cause instanceof SessionError) throw cause
+    throw new SessionError(code, `${path}: expected members that can be read, found one that throws`, { cause })
+  }
+}
 
 function buildEvent(seq: number, time: number, type: string, data: JsonValue, marks: Marks): SessionEvent {
   checkData(type, data)

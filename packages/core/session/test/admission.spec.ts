@@ -267,11 +267,52 @@ describe('a caller’s code runs once and cannot reach in', () => {
   ])('a Proxy that throws as %s is a coded refusal', (_, wrap, path) => {
     const revoked = Proxy.revocable({}, {})
     revoked.revoke()
-    const angry = new Proxy({}, { ownKeys: () => fail('no keys for you') })
+    const angry = new Proxy({}, { ownKeys: () => raise(new Error('no keys for you')) })
     for (const value of [revoked.proxy, angry]) {
       const session = Session.create()
       expectRefused(session, () => appendLoose(session, 'turn/start', wrap(value)), 'NOT_LOSSLESS_JSON', path)
     }
+  })
+
+  test('an intent or a seeded event that throws when read is a coded refusal with its cause', () => {
+    const cause = new Error('mine')
+    const angry = new Proxy({}, { ownKeys: () => raise(cause), getPrototypeOf: () => raise(cause) })
+    const getter = Object.defineProperty({}, 'surfaceOp', { enumerable: true, get: () => raise(cause) })
+    for (const bad of [
+      angry,
+      getter,
+      { surfaceOp: angry },
+      { ...APPEND, sourceEventSeqs: new Proxy([0], { get: () => raise(cause) }) },
+    ]) {
+      const session = say(Session.create(), 1)
+      const append = () => appendLoose(session, 'user/message', user(), bad)
+      expectRefused(session, append, 'SURFACE_INTENT_NOT_ALLOWED', 'intent')
+      expect(refusal(append).cause).toBe(cause)
+      const members =
+        bad === angry
+          ? angry
+          : Object.defineProperties(
+              { seq: 0, time: 1, type: 'user/message', data: user() },
+              Object.getOwnPropertyDescriptors(bad),
+            )
+      const error = refusal(() => Session.create({ seed: [members as never] }))
+      expect([error.code, error.message, error.cause]).toEqual([
+        'SEED_INVALID',
+        expect.stringContaining('seed[0]'),
+        cause,
+      ])
+    }
+  })
+
+  test('an intent whose getter appends is refused', () => {
+    const session = say(Session.create(), 1)
+    const intent = {
+      get surfaceOp(): 'append' {
+        say(session, 1)
+        return 'append'
+      },
+    }
+    expectRefused(session, () => session.append('user/message', user(), intent), 'REENTRANT_APPEND')
   })
 
   test('toJSON is a function like any other', () => {
@@ -439,6 +480,6 @@ describe('what JSON keeps is kept exactly', () => {
 
 // --- internal ---
 
-function fail(message: string): never {
-  throw new Error(message)
+function raise(error: Error): never {
+  throw error
 }
