@@ -2,7 +2,7 @@ import { type Agent as AgentShape, type AgentStatus, createHost, type Host, type
 import type { ModelPort, Session } from '@palimpsest/session'
 import { type AgentSettings, createConfig } from './config.js'
 import { createDurability } from './durability.js'
-import { AgentError } from './errors.js'
+import { AgentError, messageOf } from './errors.js'
 import { createInbox, rejectDisposed } from './inbox.js'
 import type { Limits, Loop } from './loop.js'
 import { runTurn } from './turn.js'
@@ -28,7 +28,11 @@ export interface AgentOptions extends AgentSettings, Partial<Limits> {
   flush?: () => Promise<void>
 }
 
-/** Turns run one after another, each begun by what was sent. Appends nothing by itself until then. */
+/**
+ * Turns run one after another, each begun by what was sent; nothing is appended before. One agent at a time
+ * drives a session. Throws a `TypeError` or `RangeError` for options that cannot be, `NOT_LOSSLESS_JSON` for
+ * settings or schemas that cannot be logged.
+ */
 export function createAgent(options: AgentOptions): Agent {
   const { session, flush } = sessionOf(options)
   const host = options.host ?? createHost()
@@ -54,7 +58,8 @@ export function createAgent(options: AgentOptions): Agent {
       loop.config = createConfig(next)
       parts = next
     },
-    cancel: reason => loop.running?.stop(reason === undefined ? { kind: 'aborted' } : { kind: 'aborted', reason }),
+    cancel: reason =>
+      loop.running?.stop({ kind: 'aborted', ...(reason === undefined ? {} : { reason: messageOf(reason) }) }),
     idle: () => (status === 'running' ? new Promise(resolve => idlers.push(resolve)) : Promise.resolve()),
     dispose: () => (disposing ??= dispose()),
   } satisfies Agent)

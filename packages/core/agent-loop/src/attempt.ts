@@ -1,7 +1,7 @@
 import type { ModelOutcome } from '@palimpsest/host'
 import type { Chunk, ModelFailure, ModelRequest } from '@palimpsest/session'
 import { isChunk } from './chunk.js'
-import { messageOf } from './errors.js'
+import { faultOf, messageOf } from './errors.js'
 import type { Attempt, Step } from './loop.js'
 import { childController, Stopped, throwIfStopped, untilStopped } from './until-stopped.js'
 
@@ -72,7 +72,6 @@ async function pull(
 /** The chunk as it stands in the log; `undefined` where it is none, and nothing is logged. */
 function logChunk(step: Step, attempt: Attempt, value: unknown): Chunk | undefined {
   const { session } = step.loop
-  const { length } = session
   try {
     if (!isChunk(value)) return undefined
     const event = session.append('assistant/chunk', { turn: step.turn, step: step.step, chunk: value })
@@ -80,7 +79,7 @@ function logChunk(step: Step, attempt: Attempt, value: unknown): Chunk | undefin
     attempt.seqs.push(event.seq)
     return event.data.chunk
   } catch (error) {
-    if ((error as { code?: unknown }).code === 'SESSION_READ_ONLY' || session.length > length) throw error
+    if (faultOf(error, '').code === 'SESSION_READ_ONLY') throw error
     return undefined
   }
 }

@@ -28,13 +28,13 @@ export function faultResult(code: ToolFaultCode, message: string = TEXTS[code] ?
 export function valueResult(value: unknown): CallResult {
   const output = openEnvelope(value)
   if (output !== undefined) return isOutput(output) ? { output } : resultInvalid('toolOutput() was given no output')
-  if (value === undefined) return resultInvalid('it returned undefined')
+  if (value === undefined) return resultInvalid('it is undefined')
   if (typeof value === 'string') return { output: { type: 'text', value } }
   return { output: { type: 'json', value: value as never } }
 }
 
 export function resultInvalid(why: string): CallResult {
-  return faultResult('TOOL_RESULT_INVALID', `The tool ran, but its result is not lossless JSON: ${why}.`)
+  return faultResult('TOOL_RESULT_INVALID', `The result is not lossless JSON: ${why}. What the tool did is done.`)
 }
 
 // --- internal ---

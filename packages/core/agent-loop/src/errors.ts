@@ -23,9 +23,8 @@ export function faultOf(error: unknown, fallback: string): Fault {
 }
 
 export function messageOf(error: unknown): string {
-  if (error instanceof Error) return error.message || error.name
   try {
-    return String(error)
+    return String(error instanceof Error ? error.message || error.name : error)
   } catch {
     return 'something that cannot be shown was thrown'
   }

@@ -57,7 +57,8 @@ export function rejectDisposed(entry: Entry): void {
 
 function createEntry(kind: Input['kind'], content: string | readonly UserPart[], origin: string | undefined) {
   const parts = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content
-  const { message } = sealData('user/message', { message: { role: 'user', content: parts as UserPart[] } })
+  const unsealed = { role: 'user' as const, content: parts as UserPart[] }
+  const { message } = sealData('context/message', { message: unsealed, origin: origin ?? '' })
   const { promise: admitted, resolve, reject } = deferred<number>()
   // Whoever does not ask for the outcome has not failed.
   admitted.catch(() => {})

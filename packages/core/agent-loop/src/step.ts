@@ -44,11 +44,15 @@ function logContext({ loop, turn }: Step): void {
   const { inbox, durability, session } = loop
   for (const entry of inbox.takeStep()) {
     const { input, message } = entry
-    const event =
-      input.kind === 'inject'
-        ? session.append('context/message', { turn, message, origin: input.origin ?? '' }, APPEND)
-        : session.append('steering/message', { turn, message }, APPEND)
-    durability.logged(entry, event.seq)
+    try {
+      const event =
+        input.kind === 'inject'
+          ? session.append('context/message', { turn, message, origin: input.origin ?? '' }, APPEND)
+          : session.append('steering/message', { turn, message }, APPEND)
+      durability.logged(entry, event.seq)
+    } catch (error) {
+      entry.reject(error)
+    }
   }
 }
 

@@ -5,7 +5,8 @@ import { childController, MAX_TIMER_MS } from './until-stopped.js'
 
 export interface BodyState {
   hasBegun: boolean
-  isTimedOut: boolean
+  /** Its time is up; `running` where it was told to stop and has not. */
+  timedOut?: 'stopped' | 'running'
 }
 
 /** Runs a tool under the turn's signal and its own time limit; gives what it returns, or rejects. */
@@ -46,17 +47,18 @@ function withinTime(
   return new Promise((resolve, reject) => {
     const late = () => reject(new DOMException(`still running after ${timeoutMs} ms`, 'TimeoutError'))
     const limit = () => {
-      state.isTimedOut = true
+      state.timedOut = 'running'
       timer = setTimeout(late, graceMs)
       controller.abort(new DOMException(`The time limit of ${timeoutMs} ms is over.`, 'TimeoutError'))
     }
     let timer = setTimeout(limit, Math.min(timeoutMs, MAX_TIMER_MS))
     // A stop of the turn has a grace of its own.
-    controller.signal.addEventListener('abort', () => state.isTimedOut || clearTimeout(timer))
+    controller.signal.addEventListener('abort', () => state.timedOut ?? clearTimeout(timer))
     const settle = (then: () => void) => {
       clearTimeout(timer)
-      if (state.isTimedOut) late()
-      else then()
+      if (state.timedOut === undefined) return then()
+      state.timedOut = 'stopped'
+      late()
     }
     body.then(
       value => settle(() => resolve(value)),

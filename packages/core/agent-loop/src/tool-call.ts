@@ -53,7 +53,7 @@ async function checkArguments({ check }: PreparedTool, { input, rawInput }: Tool
 async function intercepted(call: Call): Promise<CallResult> {
   const { step, part, tool } = call
   const { agent, session, host, limits } = step.loop
-  const state: CallState = { hasBegun: false, isTimedOut: false, isOver: false }
+  const state: CallState = { hasBegun: false, isOver: false }
   const value = Object.freeze({
     agent,
     session,
@@ -109,7 +109,7 @@ function failed(call: Call, state: CallState, error: unknown): CallResult {
   if (isUnsafe(call, state)) return faultResult('ABORTED_BEFORE_DISPATCH')
   if (!state.hasBegun) return faultResult('TOOL_DENIED', messageOf(error))
   if (error instanceof Stopped) return faultResult('TOOL_OUTCOME_UNKNOWN')
-  if (state.isTimedOut) return faultResult('TOOL_TIMED_OUT', timedOut(call))
+  if (state.timedOut) return faultResult('TOOL_TIMED_OUT', timedOut(call, state.timedOut))
   return call.step.signal.aborted ? faultResult('TOOL_ABORTED') : faultResult('TOOL_FAILED', messageOf(error))
 }
 
@@ -126,6 +126,8 @@ function invalid({ toolName }: ToolCallPart, problem: string): string {
   return `The arguments do not fit ${toolName}: ${problem}. It did not run.`
 }
 
-function timedOut({ tool: { tool } }: Call): string {
-  return `${tool.name} did not end within ${tool.timeoutMs} ms and was told to stop. What it did before is done.`
+function timedOut({ tool: { tool } }: Call, now: 'stopped' | 'running'): string {
+  const rest =
+    now === 'stopped' ? 'What it did before is done.' : 'It has not stopped yet: verify the state before trying again.'
+  return `${tool.name} did not end within ${tool.timeoutMs} ms and was told to stop. ${rest}`
 }

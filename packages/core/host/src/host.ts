@@ -116,8 +116,11 @@ function inOrder(deliver: (name: HostEvent, args: readonly unknown[]) => void) {
     waiting.push({ name, args })
     if (delivering) return
     delivering = true
-    for (let next = waiting.shift(); next; next = waiting.shift()) deliver(next.name, next.args)
-    delivering = false
+    try {
+      for (let next = waiting.shift(); next; next = waiting.shift()) deliver(next.name, next.args)
+    } finally {
+      delivering = false
+    }
   }
 }
 
@@ -152,5 +155,10 @@ async function runChain<V, R>(
   const index = entries.findIndex((entry, i) => i >= from && entry.live && (!entry.agent || entry.agent === agent))
   if (index < 0) return final(value)
   const handler = entries[index]!.run as unknown as (value: V, next: (value?: V) => Promise<R>) => Promise<R>
-  return handler(value, (passed = value) => runChain(entries, index + 1, passed, agent, final))
+  return handler(value, (passed = value) => {
+    const rest = runChain(entries, index + 1, passed, agent, final)
+    // A handler that was left behind, or does not care, must not bring the process down.
+    rest.catch(() => {})
+    return rest
+  })
 }
