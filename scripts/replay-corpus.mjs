@@ -3,6 +3,10 @@
 // A recording's answers come from a server on loopback, its results from its tools. Each request must be the
 // recorded history, byte for byte, up to the normalisations that recording.mjs declares. Then the same again,
 // killed with SIGKILL at a random point and resumed in another process: the conversation must end the same.
+//
+// How it can end the same, though recovery adds facts: a result whose outcome is unknown is verified and replaced by
+// the true one; a resumed turn needs a word to wake the agent, which one request holds, and which the answer to it
+// then shadows. Both are edits in the log, made by agent.mjs with the kernel's own operations.
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { root } from './prepare.mjs'
@@ -46,14 +50,16 @@ async function replayFile({ name, index }) {
   try {
     const told = []
     for (let round = 0; round <= Number(values.kills); round++) {
-      const outcome = await replay(corpus, recording, { seed: seed + index * 1000 + round, killed: round > 0 })
+      // The first kill has the seed of the whole round, so that `--seed N NAME` plays it again.
+      const own = seed + index * 1000 + Math.max(0, round - 1)
+      const outcome = await replay(corpus, recording, { seed: own, killed: round > 0 })
       count(outcome)
       if (outcome.told) told.push(outcome.told)
     }
     console.log(`ok     ${name}: ${recording.rows.length} rows; ${told.join('; ')}`)
   } catch (error) {
     totals.failed++
-    console.log(`FAILED ${name}: ${error.message}`)
+    console.log(`FAILED ${name}: ${error.message}\nnext: node scripts/replay-corpus.mjs --seed N ${name}`)
   }
 }
 
