@@ -28,7 +28,7 @@ export function createOutput(isJson: boolean): Output {
   return {
     isJson,
     colors,
-    columns: process.stdout.isTTY ? process.stdout.columns : undefined,
+    columns: (process.stdout.isTTY && process.stdout.columns) || undefined,
     write: text => void process.stdout.write(text),
     line: (text = '') => {
       if (!isJson) process.stdout.write(`${text}\n`)

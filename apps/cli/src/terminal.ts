@@ -10,21 +10,24 @@ export function canAsk(): boolean {
 
 /** The answer to a question; `false` for Ctrl-C too. */
 export async function askYesNo(message: string): Promise<boolean> {
+  giveColumns()
   const answer = await confirm({ message, initialValue: false, output: process.stderr })
   return !isCancel(answer) && answer
 }
 
-/** May this call run? Shows what it would do, whole. */
+/** May this call run? Shows first what it would do, whole, so that only the choices are drawn over. */
 export async function askPermission({ tool, toolName, input, signal }: ToolExecution): Promise<Answer> {
-  const verb = tool.effect === 'write' ? 'write' : 'execute'
   const name = escapeLine(toolName)
+  giveColumns()
+  process.stderr.write(`\n${inputText(input)}\n`)
   const answer = await select<Answer>({
-    message: `${name} wants to ${verb}:\n${inputText(input)}`,
+    message: `Run ${name}? (${tool.effect ?? 'execute'})`,
     options: [
       { value: 'yes', label: 'yes' },
       { value: 'no', label: 'no' },
       { value: 'always', label: `always ${name}, for this run` },
     ],
+    showInstructions: false,
     output: process.stderr,
     signal,
   })
@@ -33,12 +36,18 @@ export async function askPermission({ tool, toolName, input, signal }: ToolExecu
 
 /** The next task, or `undefined` where the user has none. */
 export async function askTask(): Promise<string | undefined> {
+  giveColumns()
   const answer = await text({ message: 'Task', placeholder: 'Ctrl-C ends', output: process.stderr })
   if (isCancel(answer)) return undefined
   return answer?.trim() || undefined
 }
 
 // --- internal ---
+
+/** A terminal that does not know its width says 0, which would put every character on a line of its own. */
+function giveColumns(): void {
+  if (process.stderr.columns === 0) process.stderr.columns = 80
+}
 
 /** Member by member, texts with their own line breaks: nobody should have to say yes to a line of JSON escapes. */
 function inputText(input: ToolExecution['input']): string {

@@ -20,7 +20,7 @@ export interface Ended {
 export interface Started {
   child: ChildProcess
   ended: Promise<Ended>
-  /** Resolves when stdout holds `text`; rejects when the command ends without it. */
+  /** Resolves when `text` has come on stdout, behind what was waited for before; rejects when the command ends without it. */
   printed(text: string): Promise<void>
 }
 
@@ -80,10 +80,13 @@ export function startProgram(program: string, args: string[], { cwd, env, input 
     child.on('error', reject)
     child.on('close', (code, signal) => resolve({ code, signal, ...text }))
   })
+  let from = 0
   const printed = (wanted: string) =>
     new Promise<void>((resolve, reject) => {
       const look = () => {
-        if (!text.stdout.includes(wanted)) return
+        const index = text.stdout.indexOf(wanted, from)
+        if (index < 0) return
+        from = index + wanted.length
         watchers.delete(look)
         resolve()
       }

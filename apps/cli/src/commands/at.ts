@@ -6,6 +6,7 @@ import { EXIT, type ExitCode } from '../exit-codes.js'
 import { CommandError } from '../failure.js'
 import { resolvePosition } from '../position.js'
 import { readStored } from '../stored-session.js'
+import { asText } from '../view/as-text.js'
 import { messageLines } from '../view/message.js'
 import { withExamples } from './examples.js'
 
@@ -37,23 +38,20 @@ function noRequest(length: number): CommandError {
   )
 }
 
-function print(
-  { model, settings, system, tools = [], rules, messages }: ModelRequest,
-  length: number,
-  { out }: Context,
-): void {
-  const { colors } = out
-  out.line(colors.bold(`the request of the first ${length} events`))
-  out.line(`model     ${escapeLine(String(model))}`)
-  out.line(`settings  ${escapeLine(JSON.stringify(settings))}`)
-  if (rules !== undefined) out.line(`rules     ${escapeLine(JSON.stringify(rules))}`)
-  out.line(`tools     ${escapeLine(tools.map(({ name }) => name).join(', ')) || 'none'}`)
-  if (system !== undefined) {
-    out.line(`\n${colors.bold('system')}`)
-    for (const line of escapeText(String(system)).split('\n')) out.line(line === '' ? '' : `  ${line}`)
-  }
-  for (const message of messages) {
-    out.line(`\n${colors.bold(message.role)}`)
-    for (const line of messageLines(message, colors)) out.line(line === '' ? '' : `  ${line}`)
-  }
+function print(request: ModelRequest, length: number, { out }: Context): void {
+  const { model, settings, system, tools, rules, messages } = request
+  const { bold } = out.colors
+  const names = Array.isArray(tools) ? tools.map(tool => asText(tool?.name)).join(', ') : ''
+  out.line(bold(`the request of the first ${length} events`))
+  out.line(`model     ${escapeLine(asText(model))}`)
+  out.line(`settings  ${escapeLine(asText(settings))}`)
+  if (rules !== undefined) out.line(`rules     ${escapeLine(asText(rules))}`)
+  out.line(`tools     ${escapeLine(names) || 'none'}`)
+  if (system !== undefined) printBlock(bold('system'), escapeText(asText(system)).split('\n'), out)
+  for (const message of messages) printBlock(bold(message.role), messageLines(message, out.colors), out)
+}
+
+function printBlock(title: string, lines: readonly string[], out: Context['out']): void {
+  out.line(`\n${title}`)
+  for (const line of lines) out.line(line === '' ? '' : `  ${line}`)
 }

@@ -4,6 +4,7 @@ import { action, type Context } from '../context.js'
 import { escapeLine, shorten } from '../escape.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { isIncomplete, readStored } from '../stored-session.js'
+import { asText } from '../view/as-text.js'
 import { messageLines } from '../view/message.js'
 import { withExamples } from './examples.js'
 
@@ -44,8 +45,8 @@ function print(session: Session, nodes: readonly Node[], { out }: Context): void
   const { colors } = out
   const request = session.requestAt(session.length)
   const title = `${escapeLine(session.id)}  ${session.length} events, ${nodes.length} messages`
-  out.line(colors.bold(request === undefined ? title : `${title}, ${escapeLine(request.model)}`))
-  if (request?.system !== undefined) out.line(colors.dim(`system: ${shorten(request.system, 100)}`))
+  out.line(colors.bold(request === undefined ? title : `${title}, ${escapeLine(asText(request.model))}`))
+  if (request?.system !== undefined) out.line(colors.dim(`system: ${shorten(asText(request.system), 100)}`))
   for (const { seq, type, shadows, message } of nodes) {
     const note = shadows === undefined ? '' : colors.yellow(`  in place of ${listed(shadows)}`)
     out.line()

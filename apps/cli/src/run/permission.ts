@@ -18,7 +18,7 @@ export function permission(allowed: Iterable<string>, ask: Ask | undefined): Plu
 
   const decide = async (call: ToolExecution): Promise<void> => {
     if (isGranted(call)) return
-    if (ask === undefined) throw denied(call, 'there is no terminal to ask on and --allow does not name it')
+    if (ask === undefined) throw denied(call, nobodyAsked(call))
     const answer = await ask(call)
     if (answer === 'always') granted.add(call.toolName)
     if (answer === 'cancel') call.agent.cancel('the user pressed Ctrl-C at a question')
@@ -55,10 +55,14 @@ function effectOf({ effect }: ToolExecution['tool']): 'read' | 'write' | 'execut
   return effect ?? 'execute'
 }
 
+function nobodyAsked({ tool, toolName }: ToolExecution): string {
+  const effect = effectOf(tool)
+  return `it ${effect}s, there is no terminal to ask on, and --allow names neither ${effect} nor ${toolName}`
+}
+
 /** The loop makes a `TOOL_DENIED` result of it, which the model reads. */
-function denied({ tool, toolName }: ToolExecution, why: string): Error {
-  const effect = effectOf(tool) === 'write' ? 'writes' : 'executes'
-  return Object.assign(new Error(`${toolName} ${effect} and was denied: ${why}. It did not run.`), {
+function denied({ toolName }: ToolExecution, why: string): Error {
+  return Object.assign(new Error(`The call of ${toolName} was denied: ${why}. It did not run.`), {
     code: 'TOOL_DENIED',
   })
 }

@@ -1,6 +1,7 @@
 import type { SessionEvent } from '@palimpsest/session'
 import { escapeLine, shorten } from '../escape.js'
 import type { Colors } from '../output.js'
+import { asText } from './as-text.js'
 import { instant } from './figures.js'
 import { argumentsOf, isErrorOutput, outputText } from './message.js'
 
@@ -39,7 +40,7 @@ function textOf(event: SessionEvent): string {
   const data = (event.data ?? {}) as Data
   const step = [data.turn, data.step].filter(part => part !== undefined).join('.')
   const text = TEXTS[event.type]?.(data)
-  return text === undefined ? jsonOf(event.data) : [step, text].filter(part => part !== '').join(' ')
+  return text === undefined ? asText(event.data) : [step, text].filter(part => part !== '').join(' ')
 }
 
 const TEXTS: Partial<Record<string, (data: Data) => string>> = {
@@ -67,7 +68,7 @@ export function reasonText(reason: unknown): string {
 
 function messageText({ message }: Data): string {
   const content = (message as Data | null)?.content
-  return Array.isArray(content) ? content.map(partText).join(' · ') : jsonOf(message)
+  return Array.isArray(content) ? content.map(partText).join(' · ') : asText(message)
 }
 
 function partText(value: unknown): string {
@@ -83,7 +84,7 @@ function partText(value: unknown): string {
 function chunkText(value: unknown): string {
   const chunk = (value ?? {}) as Data
   const rest = chunk.text ?? chunk.input ?? chunk.finishReason ?? (chunk.error as Data | undefined)?.code
-  return `${String(chunk.type)} ${rest === undefined ? '' : typeof rest === 'string' ? JSON.stringify(rest) : jsonOf(rest)}`
+  return `${String(chunk.type)} ${rest === undefined ? '' : typeof rest === 'string' ? JSON.stringify(rest) : asText(rest)}`
 }
 
 function faultOf(data: unknown): string {
@@ -92,8 +93,4 @@ function faultOf(data: unknown): string {
   return [code === '' ? '' : `[${code}]`, synthetic === true ? '[by recovery]' : '']
     .filter(each => each !== '')
     .join(' ')
-}
-
-function jsonOf(value: unknown): string {
-  return JSON.stringify(value) ?? ''
 }

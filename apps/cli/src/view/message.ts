@@ -1,6 +1,6 @@
-import type { JsonValue } from '@palimpsest/session'
 import { escapeLine, escapeText } from '../escape.js'
 import type { Colors } from '../output.js'
+import { asText } from './as-text.js'
 import { bytes } from './figures.js'
 
 /**
@@ -9,7 +9,7 @@ import { bytes } from './figures.js'
  */
 export function messageLines(message: unknown, colors: Colors): string[] {
   const content = (message as { content?: unknown } | null)?.content
-  return Array.isArray(content) ? content.flatMap(part => partLines(part, colors)) : [escapeLine(jsonOf(message))]
+  return Array.isArray(content) ? content.flatMap(part => partLines(part, colors)) : [escapeLine(asText(message))]
 }
 
 /** One tool output as text, whatever its kind. */
@@ -18,7 +18,7 @@ export function outputText(output: unknown): string {
   if ((type === 'text' || type === 'error-text') && typeof value === 'string') return value
   if (type === 'execution-denied') return `denied${typeof reason === 'string' ? `: ${reason}` : ''}`
   if (type === 'content' && Array.isArray(value)) return value.map(contentText).join('\n')
-  return jsonOf(value === undefined ? output : value)
+  return asText(value === undefined ? output : value)
 }
 
 export function isErrorOutput(output: unknown): boolean {
@@ -28,7 +28,7 @@ export function isErrorOutput(output: unknown): boolean {
 
 /** The arguments of a call as the model wrote them. */
 export function argumentsOf(call: { input?: unknown; rawInput?: unknown }): string {
-  return typeof call.rawInput === 'string' ? call.rawInput : jsonOf(call.input)
+  return typeof call.rawInput === 'string' ? call.rawInput : asText(call.input)
 }
 
 // --- internal ---
@@ -44,7 +44,7 @@ function partLines(value: unknown, colors: Colors): string[] {
   if (part.type === 'tool-call') return [`${colors.cyan(`→ ${name(part)}`)} ${escapeLine(argumentsOf(part))}`]
   if (part.type === 'tool-result') return resultLines(part, colors)
   if (part.type === 'file' || part.type === 'image') return [fileLine(part)]
-  return [escapeLine(jsonOf(value))]
+  return [escapeLine(asText(value))]
 }
 
 function resultLines(part: Part, colors: Colors): string[] {
@@ -73,8 +73,4 @@ function contentText(item: unknown): string {
 
 function lines(text: string): string[] {
   return escapeText(text).replace(/\n$/, '').split('\n')
-}
-
-function jsonOf(value: unknown): string {
-  return JSON.stringify(value as JsonValue) ?? 'undefined'
 }

@@ -1,0 +1,139 @@
+import { appendFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { crc32 } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { jsonLines, palimpsest } from './command.js'
+import { fillStory, storeWith, text } from './stores.js'
+
+const lines = (file: string) => readFileSync(file, 'utf8').split('\n')
+
+/** A whole line of which all but the checksum is given. */
+const sealed = (head: string) => `${head},"crc":"${crc32(head).toString(16).padStart(8, '0')}"}\n`
+
+/** The log with one event's bytes spoilt. */
+async function storeWithHole(seq: number) {
+  const store = await storeWith('hole', fillStory)
+  const all = lines(store.file)
+  all[seq + 1] = 'x'.repeat(all[seq + 1]!.length)
+  writeFileSync(store.file, all.join('\n'))
+  await storeWith('sound', fillStory, store.directory)
+  return store
+}
+
+describe('a log with a hole', () => {
+  it('is listed beside the others, and doctor says where the hole is', async () => {
+    const { directory } = await storeWithHole(8)
+    const listed = await palimpsest(['ls', '--store', directory])
+    expect(listed.code).toBe(0)
+    expect(listed.stdout).toMatch(/hole .*damaged/)
+    expect(listed.stdout).toMatch(/sound .* ok/)
+    const all = await palimpsest(['doctor', '--json', '--store', directory])
+    expect(all.code).toBe(1)
+    const [hole, sound] = JSON.parse(all.stdout).sort((a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1))
+    expect(sound).toMatchObject({ id: 'sound', ok: true, findings: [] })
+    expect(hole).toMatchObject({ id: 'hole', ok: false })
+    expect(hole.findings.map(({ code }: { code: string }) => code)).toContain('LOG_HOLE')
+    expect(hole.findings[0].damage).toMatchObject({ where: { line: 10 }, kept: null })
+    const human = await palimpsest(['doctor', 'hole', '--store', directory])
+    expect(human.code).toBe(1)
+    expect(human.stdout).toMatch(/LOG_HOLE at .*bytes/)
+  })
+
+  it('is shown up to there and logged on both sides, with a warning and exit code 1', async () => {
+    const { directory } = await storeWithHole(8)
+    const log = await palimpsest(['log', 'hole', '--json', '--store', directory])
+    expect(log.code).toBe(1)
+    expect(log.stderr).toContain('LOG_HOLE')
+    expect(jsonLines(log.stdout).map(event => (event as { seq: number }).seq)).toEqual([
+      0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12,
+    ])
+    const human = await palimpsest(['log', 'hole', '--store', directory])
+    expect(human.stdout).toContain('-- 8…8 cannot be read')
+    const show = await palimpsest(['show', 'hole', '--store', directory])
+    expect(show.code).toBe(1)
+    expect(show.stdout).toContain('alpha')
+    expect(show.stdout).not.toContain('summary')
+  })
+
+  it('cannot be resumed, and the way on that is named works', async () => {
+    const { directory } = await storeWithHole(8)
+    const resumed = await palimpsest(['resume', 'hole', 'go', '--model', 'scripted:x', '--store', directory])
+    expect(resumed.code).toBe(1)
+    expect(resumed.stderr).toContain('fork hole --at 8')
+    const forked = await palimpsest(['fork', 'hole', '--at', '8', '--id', 'on', '--store', directory])
+    expect(forked.code).toBe(0)
+    expect(await palimpsest(['doctor', 'on', '--store', directory])).toMatchObject({ code: 0 })
+  })
+})
+
+describe('a bad end or beginning', () => {
+  it('reports a torn tail, and shows what is whole', async () => {
+    const { directory, file } = await storeWith('torn', fillStory)
+    appendFileSync(file, '{"seq":13,"time":1')
+    expect((await palimpsest(['doctor', 'torn', '--store', directory])).stdout).toContain('RECORD_TORN')
+    const log = await palimpsest(['log', 'torn', '--json', '--store', directory])
+    expect(log).toMatchObject({ code: 0 })
+    expect(log.stderr).toContain('RECORD_TORN')
+    expect(jsonLines(log.stdout)).toHaveLength(13)
+  })
+
+  it.each([
+    ['an empty file', ''],
+    ['a file of something else', 'not a session\n'],
+    ['a header of another version', sealed('{"version":7,"id":"bad","createdAt":0')],
+  ])('lists %s, and names what is wrong', async (_, content) => {
+    const { directory, file } = await storeWith('bad', fillStory)
+    truncateSync(file)
+    writeFileSync(file, content)
+    await storeWith('sound', fillStory, directory)
+    const listed = await palimpsest(['ls', '--json', '--store', directory])
+    expect(listed.code).toBe(0)
+    expect(JSON.parse(listed.stdout)).toHaveLength(2)
+    expect(await palimpsest(['doctor', 'bad', '--store', directory])).toMatchObject({ code: 1 })
+    for (const command of ['show', 'log', 'resume']) {
+      const ended = await palimpsest([command, 'bad', '--store', directory])
+      expect([1, 3]).toContain(ended.code)
+      expect(ended.stderr).toMatch(/^error \w+: /m)
+      expect(ended.stderr).not.toMatch(/\n\s+at /)
+    }
+  })
+})
+
+describe('doctor on what the kernel does not check', () => {
+  it('finds a call without a result, and a result without a call', async () => {
+    const { directory } = await storeWith('odd', session => {
+      const append = { surfaceOp: 'append' as const }
+      session.append('turn/start', { turn: 1 })
+      session.append('user/message', { turn: 1, message: text('go') }, append)
+      const call = { type: 'tool-call' as const, toolCallId: 'c1', toolName: 'read', input: {} }
+      session.append(
+        'assistant/message',
+        { turn: 1, step: 1, finishReason: 'tool-calls', message: { role: 'assistant', content: [call] } },
+        { ...append, sourceEventSeqs: [0] },
+      )
+      session.append(
+        'tool/result',
+        { turn: 1, step: 1, toolCallId: 'c2', message: { role: 'tool', content: [] } },
+        append,
+      )
+      session.append('turn/end', { turn: 1, reason: { kind: 'completed' } })
+    })
+    const { code, stdout } = await palimpsest(['doctor', 'odd', '--json', '--store', directory])
+    expect(code).toBe(1)
+    const codes = JSON.parse(stdout).findings.map((finding: { code: string }) => finding.code)
+    expect(codes.sort()).toEqual(['CALL_WITHOUT_RESULT', 'RESULT_WITHOUT_CALL', 'SOURCE_UNFIT'])
+  })
+
+  it('shows messages whose parts are anything at all', async () => {
+    const parts = [null, 7, 'x', { type: 'text' }, { type: 'tool-result' }, { type: 'file', data: 5 }, [[]]] as never
+    const { directory } = await storeWith('wild', session => {
+      session.append('user/message', { message: { role: 'user', content: parts } }, { surfaceOp: 'append' })
+      session.append('turn/start', {} as never)
+      session.append('request/header', { model: 5 } as never)
+      session.append('tool/call', { arguments: [] } as never)
+    })
+    for (const args of [['show'], ['log'], ['ls'], ['explain', 'last', '0'], ['at', 'last', '4']]) {
+      const ended = await palimpsest([...args, '--store', directory])
+      expect([ended.code, ended.stderr]).toEqual([0, ''])
+    }
+  })
+})

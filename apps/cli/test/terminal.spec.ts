@@ -1,0 +1,84 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { SessionEvent } from '@palimpsest/session'
+import { describe, expect, it } from 'vitest'
+import { jsonLines, MAIN, palimpsest, scriptFile, startProgram, temporaryFolder } from './command.js'
+
+/** Gives its program a pseudo-terminal; util-linux has it on every Linux, others take other options. */
+const hasScript = spawnSync('script', ['-qec', 'true', '/dev/null'], { stdio: 'ignore' }).status === 0
+if (!hasScript) console.warn('skipped: the terminal tests need the program `script` of util-linux')
+
+const DOWN = '\u001b[B'
+const ENTER = '\r'
+const CTRL_C = '\u0003'
+
+async function onTerminal(calls: { toolName: string; input: unknown }[]) {
+  const folder = temporaryFolder()
+  const script = scriptFile(folder, [...calls.map(call => ({ toolCalls: [call] })), { text: 'The end.' }])
+  const command = `stty cols 100 rows 40; exec '${process.execPath}' '${MAIN}' run go --model 'scripted:${script}' --store store`
+  const terminal = startProgram('script', ['-qefc', command, '/dev/null'], { cwd: folder })
+  const log = async () => {
+    const { stdout } = await palimpsest(['log', '--json', '--store', 'store'], { cwd: folder })
+    return jsonLines(stdout) as SessionEvent[]
+  }
+  const faults = async () =>
+    (await log()).flatMap(event => (event.type === 'tool/result' ? [event.data.error?.code ?? 'ran'] : []))
+  return { ...terminal, type: (keys: string) => terminal.child.stdin!.write(keys), folder, log, faults }
+}
+
+const touch = (name: string) => ({ toolName: 'bash', input: { command: `touch ${name}` } })
+
+describe.skipIf(!hasScript)('the question before a tool writes or executes', () => {
+  it('shows what would run; yes runs it once, no denies it', async () => {
+    const { folder, type, printed, ended, faults } = await onTerminal([touch('a'), touch('b')])
+    await printed('command: touch a')
+    await printed('Run bash? (execute)')
+    type(ENTER)
+    await printed('command: touch b')
+    await printed('Run bash? (execute)')
+    type(DOWN + ENTER)
+    expect((await ended).code).toBe(0)
+    expect([existsSync(join(folder, 'a')), existsSync(join(folder, 'b'))]).toEqual([true, false])
+    expect(await faults()).toEqual(['ran', 'TOOL_DENIED'])
+  })
+
+  it('is not asked again about a tool after "always", but about others', async () => {
+    const write = { toolName: 'write', input: { path: 'c', content: 'x\u001b[2J' } }
+    const { folder, type, printed, ended, faults } = await onTerminal([touch('a'), touch('b'), write])
+    await printed('command: touch a')
+    await printed('Run bash? (execute)')
+    type(DOWN + DOWN + ENTER)
+    await printed('content: x\\x1b[2J')
+    await printed('Run write? (write)')
+    type(ENTER)
+    expect((await ended).code).toBe(0)
+    expect(existsSync(join(folder, 'b'))).toBe(true)
+    expect(await faults()).toEqual(['ran', 'ran', 'ran'])
+  })
+
+  it('takes Ctrl-C as the end of the turn', async () => {
+    const { folder, type, printed, ended, log } = await onTerminal([touch('a')])
+    await printed('Run bash? (execute)')
+    type(CTRL_C)
+    const { code, stdout } = await ended
+    expect(code).toBe(130)
+    expect(stdout).toContain('palimpsest resume')
+    expect(existsSync(join(folder, 'a'))).toBe(false)
+    expect((await log()).at(-1)).toMatchObject({ type: 'turn/end', data: { reason: { kind: 'aborted' } } })
+  })
+})
+
+describe.skipIf(!hasScript)('rm on a terminal', () => {
+  it('asks, and takes Enter for no', async () => {
+    const folder = temporaryFolder()
+    const model = `scripted:${scriptFile(folder, [{ text: 'hi' }])}`
+    await palimpsest(['run', 'go', '--id', 'kept', '--model', model, '--store', 'store'], { cwd: folder })
+    const command = `stty cols 100 rows 40; exec '${process.execPath}' '${MAIN}' rm ke --store store`
+    const asked = startProgram('script', ['-qefc', command, '/dev/null'], { cwd: folder })
+    await asked.printed('Remove kept for good?')
+    asked.child.stdin!.write(ENTER)
+    expect((await asked.ended).code).toBe(3)
+    expect(await palimpsest(['show', 'kept', '--store', 'store'], { cwd: folder })).toMatchObject({ code: 0 })
+  })
+})
