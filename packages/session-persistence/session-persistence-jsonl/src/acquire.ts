@@ -2,7 +2,7 @@ import { copyBytes, keepAside } from './aside.js'
 import { type Chain, openChain, openOwnFile } from './chain.js'
 import { isCheckpointDue, writeCheckpoint } from './checkpoint.js'
 import type { Directory } from './directory.js'
-import { createFile, discard, isErrno, O_APPEND, O_RDWR, syncData, writeAll } from './disk.js'
+import { closeFile, createFile, discard, isErrno, O_APPEND, O_RDWR, syncData, writeAll } from './disk.js'
 import { JsonlLease } from './lease.js'
 import { takeLock } from './lock.js'
 import { assertHeaderLine, isHeaderDamage } from './log-file.js'
@@ -100,7 +100,7 @@ async function rewrite(lease: JsonlLease, { own }: Chain, end: number): Promise<
     disk.renameSync(temporary, paths.log(id))
     own.file.replace(fd)
   } catch (error) {
-    disk.closeSync(fd)
+    closeFile(disk, fd)
     discard(disk, temporary)
     throw isErrno(error, 'ENOENT') ? lease.fenced() : error
   }

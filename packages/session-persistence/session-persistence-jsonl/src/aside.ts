@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import type { Directory } from './directory.js'
-import { createFile, discard, isErrno, syncData, writeAll } from './disk.js'
+import { closeFile, createFile, discard, isErrno, syncData, writeAll } from './disk.js'
 import type { ReadAt } from './lines.js'
 
 /**
@@ -19,7 +19,7 @@ export async function keepAside(directory: Directory, id: string, read: ReadAt, 
     discard(disk, path)
     throw error
   } finally {
-    disk.closeSync(fd)
+    closeFile(disk, fd)
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Directory } from './directory.js'
-import { FILE_MODE, O_CREAT, O_RDWR, SAFE_OPEN, writeAll } from './disk.js'
+import { closeFile, FILE_MODE, O_CREAT, O_RDWR, SAFE_OPEN, writeAll } from './disk.js'
 import { addCheckpoint, CHECKPOINT_EVENTS, INDEX_FROM_BYTES } from './index-file.js'
 import type { Segment } from './segment.js'
 
@@ -26,7 +26,7 @@ export function writeCheckpoint(directory: Directory, segment: Segment): void {
       disk.ftruncateSync(fd, segment.indexBytes)
       writeAll(disk, fd, scratch.bytes, segment.indexBytes)
     } finally {
-      disk.closeSync(fd)
+      closeFile(disk, fd)
     }
     segment.indexBytes += scratch.length
   } catch {

@@ -3,7 +3,17 @@ import { type Damage, PersistenceError } from '@palimpsest/session-persistence'
 import { keepAside } from './aside.js'
 import { encodeBatch } from './batch.js'
 import { Chain, openOwnFile } from './chain.js'
-import { createFile, discard, isErrno, O_APPEND, O_RDONLY, syncData, unlinkIfThere, writeAll } from './disk.js'
+import {
+  closeFile,
+  createFile,
+  discard,
+  isErrno,
+  O_APPEND,
+  O_RDONLY,
+  syncData,
+  unlinkIfThere,
+  writeAll,
+} from './disk.js'
 import type { JsonlLease } from './lease.js'
 import { LogFile } from './log-file.js'
 import { Segment } from './segment.js'
@@ -37,7 +47,7 @@ export async function createLog(
     const line = { header, crc, end, isTerminated: true }
     lease.chain = new Chain([Segment.made(file, line, records)])
   } catch (error) {
-    disk.closeSync(fd)
+    closeFile(disk, fd)
     throw error
   } finally {
     discard(disk, temporary)

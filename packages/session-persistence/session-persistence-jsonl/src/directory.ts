@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path'
-import { DIRECTORY_MODE, type Disk, O_RDONLY, syncDirectory } from './disk.js'
+import { closeFile, DIRECTORY_MODE, type Disk, O_RDONLY, syncDirectory } from './disk.js'
 import { idOf, Paths } from './paths.js'
 import { RecordBuffer } from './record.js'
 import { Shared } from './shared.js'
@@ -49,7 +49,7 @@ export class Directory {
     try {
       this.disk.fsyncSync(fd)
     } finally {
-      this.disk.closeSync(fd)
+      closeFile(this.disk, fd)
     }
   }
 }

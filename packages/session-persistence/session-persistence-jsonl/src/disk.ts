@@ -59,9 +59,16 @@ export function createFile(disk: Disk, path: string, flags = 0): number {
     disk.fchmodSync(fd, FILE_MODE)
     return fd
   } catch (error) {
-    disk.closeSync(fd)
+    closeFile(disk, fd)
     throw error
   }
+}
+
+/** What was written is synced or given up by now, so an error here tells nobody anything. */
+export function closeFile(disk: Disk, fd: number): void {
+  try {
+    disk.closeSync(fd)
+  } catch {}
 }
 
 /** Completes short writes; a write that makes no progress fails. */
@@ -121,7 +128,7 @@ export function syncDirectory(disk: Disk, path: string): Promise<void> {
       return
     }
     disk.fsync(fd, error => {
-      disk.closeSync(fd)
+      closeFile(disk, fd)
       if (error) reject(error)
       else resolve()
     })

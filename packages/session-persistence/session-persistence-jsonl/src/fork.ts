@@ -3,7 +3,18 @@ import { assertHeaderId, PersistenceError } from '@palimpsest/session-persistenc
 import { copyBytes } from './aside.js'
 import { type Chain, openChain, openOwnFile } from './chain.js'
 import { createLog } from './create.js'
-import { createFile, discard, isErrno, O_APPEND, O_RDONLY, O_RDWR, syncData, unlinkIfThere, writeAll } from './disk.js'
+import {
+  closeFile,
+  createFile,
+  discard,
+  isErrno,
+  O_APPEND,
+  O_RDONLY,
+  O_RDWR,
+  syncData,
+  unlinkIfThere,
+  writeAll,
+} from './disk.js'
 import type { JsonlLease } from './lease.js'
 import { highestLock } from './lock.js'
 import { assertHeaderLine, type LogFile } from './log-file.js'
@@ -101,7 +112,7 @@ async function copy(lease: JsonlLease, file: LogFile, path: string, end: number)
     discard(disk, temporary)
     throw error
   } finally {
-    disk.closeSync(fd)
+    closeFile(disk, fd)
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Disk, isErrno, O_RDONLY, openFile, readFully } from './disk.js'
+import { closeFile, type Disk, isErrno, O_RDONLY, openFile, readFully } from './disk.js'
 import { readLines } from './lines.js'
 import { type Crc, decodeRecord, type RecordBuffer } from './record.js'
 import type { Place, PlacedMarker } from './stretch.js'
@@ -64,7 +64,7 @@ export function readIndex(disk: Disk, path: string, header: Crc, base: number, o
     // Only a cache: what cannot be read is as good as absent.
     return { stretches: [], bytes: 0 }
   } finally {
-    disk.closeSync(fd)
+    closeFile(disk, fd)
   }
 }
 

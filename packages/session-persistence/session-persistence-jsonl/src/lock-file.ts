@@ -1,4 +1,4 @@
-import { type Disk, O_RDONLY, openFile, readFully } from './disk.js'
+import { closeFile, type Disk, O_RDONLY, openFile, readFully } from './disk.js'
 import { isOwner, type Owner } from './owner.js'
 import { decodeRecord, encodeRecord, NEWLINE } from './record.js'
 
@@ -38,7 +38,7 @@ export function readLock(disk: Disk, path: string): Lock | undefined {
     const bytes = Buffer.allocUnsafe(LARGEST_LOCK_BYTES)
     return decodeLock(bytes.subarray(0, readFully(disk, fd, bytes, 0)))
   } finally {
-    disk.closeSync(fd)
+    closeFile(disk, fd)
   }
 }
 

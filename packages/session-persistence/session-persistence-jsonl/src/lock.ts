@@ -1,6 +1,6 @@
 import { PersistenceError } from '@palimpsest/session-persistence'
 import type { Directory } from './directory.js'
-import { createFile, discard, isErrno, NO_THROW, unlinkIfThere, writeAll } from './disk.js'
+import { closeFile, createFile, discard, isErrno, NO_THROW, unlinkIfThere, writeAll } from './disk.js'
 import { encodeLock, encodeState, type Lock, type LockState, readLock } from './lock-file.js'
 import { isDead, thisOwner } from './owner.js'
 import { lockEpoch, temporaryEpoch } from './paths.js'
@@ -46,7 +46,7 @@ export class HeldLock {
   }
 
   close(): void {
-    this.directory.disk.closeSync(this.fd)
+    closeFile(this.directory.disk, this.fd)
   }
 
   /** Takes back a lock that lost, so that it stands in nobody's way. */
@@ -137,7 +137,7 @@ function placeLock(directory: Directory, id: string, epoch: number, state: LockS
     disk.linkSync(temporary, paths.lock(id, epoch))
     return lock
   } catch (error) {
-    disk.closeSync(fd)
+    closeFile(disk, fd)
     // ENOENT: whoever got the epoch has swept our temporary away.
     if (isErrno(error, 'EEXIST', 'ENOENT')) return undefined
     throw error

@@ -1,6 +1,6 @@
 import type { SessionHeader } from '@palimpsest/session'
 import { assertFormatVersion, assertHeaderId, type Damage, PersistenceError } from '@palimpsest/session-persistence'
-import { type Disk, isErrno, O_RDONLY, openFile, readFully } from './disk.js'
+import { closeFile, type Disk, isErrno, O_RDONLY, openFile, readFully } from './disk.js'
 import { type ReadAt, readLines } from './lines.js'
 import { type Crc, decodeRecord } from './record.js'
 
@@ -48,7 +48,7 @@ export class LogFile {
   }
 
   close(): void {
-    if (this.#fd !== undefined) this.disk.closeSync(this.#fd)
+    if (this.#fd !== undefined) closeFile(this.disk, this.#fd)
     this.#fd = undefined
   }
 }
@@ -63,7 +63,7 @@ export function openLogFile(disk: Disk, path: string, indexPath: string, flags: 
   const fd = openRegular(disk, path, flags)
   if (fd === undefined) return undefined
   if (disk.fstatSync(fd).isFile()) return new LogFile(disk, path, indexPath, fd)
-  disk.closeSync(fd)
+  closeFile(disk, fd)
   throw notAFile(path)
 }
 
