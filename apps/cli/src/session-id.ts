@@ -8,7 +8,7 @@ import { escapeLine, shorten } from './escape.js'
 import { CommandError, usageError } from './failure.js'
 
 /** The word for the newest session of the store. */
-export const LAST = 'last'
+const LAST = 'last'
 
 /**
  * The whole id for what the user typed: an id, a beginning that only one id has, or `last`; nothing is

@@ -1,5 +1,6 @@
 import { appendFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
+import type { SessionEvent } from '@palimpsest/session'
 import { describe, expect, it } from 'vitest'
 import { jsonLines, palimpsest } from './command.js'
 import { fillStory, storeWith, text } from './stores.js'
@@ -52,6 +53,29 @@ describe('a log with a hole', () => {
     expect(show.code).toBe(1)
     expect(show.stdout).toContain('alpha')
     expect(show.stdout).not.toContain('summary')
+  })
+
+  it('is mended into a new session, and its own bytes are left alone', async () => {
+    const { directory, file } = await storeWithHole(8)
+    const before = readFileSync(file)
+    const mended = await palimpsest(['doctor', 'hole', '--fix', '--json', '--store', directory])
+    expect(mended.code).toBe(0)
+    expect(readFileSync(file)).toEqual(before)
+    const { fixed, holes, leftOut } = JSON.parse(mended.stdout)
+    expect({ holes, leftOut }).toMatchObject({ holes: [{ from: 8, to: 9, kept: null }], leftOut: [] })
+    expect(await palimpsest(['doctor', fixed, '--store', directory])).toMatchObject({ code: 0 })
+    const log = jsonLines((await palimpsest(['log', fixed, '--json', '--store', directory])).stdout) as SessionEvent[]
+    expect(log[8]).toMatchObject({ type: 'log/lost', data: { from: 8, to: 9 } })
+    expect(log.map(({ type }) => type).slice(9)).toEqual([
+      'turn/end',
+      'user/message',
+      'surface/restore',
+      'user/message',
+    ])
+    const surface = await palimpsest(['show', fixed, '--store', directory])
+    expect(surface.stdout).toContain('in place of 1, 5, 7\n  second summary')
+    expect(await palimpsest(['doctor', 'sound', '--fix', '--store', directory])).toMatchObject({ code: 3 })
+    expect(await palimpsest(['doctor', '--fix', '--store', directory])).toMatchObject({ code: 2 })
   })
 
   it('cannot be resumed, and the way on that is named works', async () => {

@@ -6,7 +6,8 @@ import { describe, expect, it } from 'vitest'
 import { jsonLines, MAIN, palimpsest, scriptFile, startProgram, temporaryFolder } from './command.js'
 
 /** Gives its program a pseudo-terminal; util-linux has it on every Linux, others take other options. */
-const hasScript = spawnSync('script', ['-qec', 'true', '/dev/null'], { stdio: 'ignore' }).status === 0
+const SCRIPT = 'script'
+const hasScript = spawnSync(SCRIPT, ['-qec', 'true', '/dev/null'], { stdio: 'ignore' }).status === 0
 if (!hasScript) console.warn('skipped: the terminal tests need the program `script` of util-linux')
 
 const DOWN = '\u001b[B'
@@ -17,7 +18,7 @@ async function onTerminal(calls: { toolName: string; input: unknown }[]) {
   const folder = temporaryFolder()
   const script = scriptFile(folder, [...calls.map(call => ({ toolCalls: [call] })), { text: 'The end.' }])
   const command = `stty cols 100 rows 40; exec '${process.execPath}' '${MAIN}' run go --model 'scripted:${script}' --store store`
-  const terminal = startProgram('script', ['-qefc', command, '/dev/null'], { cwd: folder })
+  const terminal = startProgram(SCRIPT, ['-qefc', command, '/dev/null'], { cwd: folder })
   const log = async () => {
     const { stdout } = await palimpsest(['log', '--json', '--store', 'store'], { cwd: folder })
     return jsonLines(stdout) as SessionEvent[]
@@ -75,7 +76,7 @@ describe.skipIf(!hasScript)('rm on a terminal', () => {
     const model = `scripted:${scriptFile(folder, [{ text: 'hi' }])}`
     await palimpsest(['run', 'go', '--id', 'kept', '--model', model, '--store', 'store'], { cwd: folder })
     const command = `stty cols 100 rows 40; exec '${process.execPath}' '${MAIN}' rm ke --store store`
-    const asked = startProgram('script', ['-qefc', command, '/dev/null'], { cwd: folder })
+    const asked = startProgram(SCRIPT, ['-qefc', command, '/dev/null'], { cwd: folder })
     await asked.printed('Remove kept for good?')
     asked.child.stdin!.write(ENTER)
     expect((await asked.ended).code).toBe(3)

@@ -1,22 +1,28 @@
-import type { SessionBackend } from '@palimpsest/session-persistence'
+import { createSession, type SessionBackend } from '@palimpsest/session-persistence'
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
 import { type Finding, findProblems } from '../doctor/findings.js'
+import { planMend } from '../doctor/mend.js'
 import { escapeLine } from '../escape.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
-import { describeFailure } from '../failure.js'
+import { CommandError, describeFailure, usageError } from '../failure.js'
 import { listAll, resolveId } from '../session-id.js'
 import { readLog } from '../stored-session.js'
 import { withExamples } from './examples.js'
 
 export function doctorCommand(): Command {
   const command = new Command('doctor')
-    .description(
-      'Check stored sessions: damage, an open turn, provenance. Only reads; exit code 1 if anything is wrong',
-    )
+    .description('Check stored sessions: damage, an open turn, provenance. Exit code 1 if anything is wrong')
     .argument('[id]', 'a session id, its unique beginning, or "last"; default: all of the store')
+    .option('--fix', 'of a log with a hole: write what can be read into a new session, and leave the old bytes alone')
     .action(action(doctor))
-  return withExamples(command, 'doctor', 'doctor 3f2a', "doctor --json | jq '.[] | select(.ok | not)'")
+  return withExamples(
+    command,
+    'doctor',
+    'doctor 3f2a',
+    'doctor 3f2a --fix',
+    "doctor --json | jq '.[] | select(.ok | not)'",
+  )
 }
 
 // --- internal ---
@@ -28,7 +34,12 @@ interface Diagnosis {
   findings: Finding[]
 }
 
-async function doctor(context: Context, given: string | undefined): Promise<ExitCode> {
+async function doctor(
+  context: Context,
+  given: string | undefined,
+  { fix = false }: { fix?: boolean },
+): Promise<ExitCode> {
+  if (fix) return mend(context, given)
   const backend = context.existingStore()
   const ids = given === undefined ? await allIds(backend) : [await resolveId(backend, given)]
   const diagnoses: Diagnosis[] = []
@@ -41,6 +52,30 @@ async function doctor(context: Context, given: string | undefined): Promise<Exit
   if (out.isJson) out.json(given === undefined ? diagnoses : diagnoses[0])
   else if (ids.length === 0) out.line(`No sessions in ${escapeLine(directory)}.`)
   return diagnoses.every(({ ok }) => ok) ? EXIT.ok : EXIT.failure
+}
+
+async function mend(context: Context, given: string | undefined): Promise<ExitCode> {
+  if (given === undefined)
+    throw usageError('--fix: expected the id of one session, found none; palimpsest doctor names them')
+  const backend = context.existingStore()
+  const id = await resolveId(backend, given)
+  const { header, events, holes, leftOut } = planMend(await readLog(backend!, id))
+  if (holes.length === 0) {
+    throw new CommandError(
+      'NOTHING_TO_MEND',
+      `expected a log with a hole, found ${id} without; what else is wrong, palimpsest resume mends`,
+    )
+  }
+  const open = await createSession(context.store(), { header, seed: events })
+  await open.close()
+  const { out, storeFlag } = context
+  const fixed = open.session.id
+  if (out.isJson) out.json({ id, fixed, length: events.length, holes, leftOut })
+  out.line(`${out.colors.bold(fixed)} holds what can be read of ${escapeLine(id)}: ${events.length} events`)
+  for (const { from, to, bytes } of holes) out.line(`  ${from}…${to - 1} are lost (${bytes} bytes)`)
+  if (leftOut.length > 0) out.line(`  left out, as they rest on what is lost: ${leftOut.join(', ')}`)
+  out.line(`Go on: palimpsest resume ${fixed} "task"${storeFlag}`)
+  return EXIT.ok
 }
 
 async function allIds(backend: SessionBackend | undefined): Promise<string[]> {

@@ -15,13 +15,13 @@ export function eventLine(event: SessionEvent, colors: Colors, width = 6): strin
 }
 
 /** The event's data in short, escaped. Data of a log may be any JSON, so nothing about its shape is taken for granted. */
-export function summaryOf(event: SessionEvent): string {
+function summaryOf(event: SessionEvent): string {
   const marks = [opOf(event.surfaceOp), faultOf(event.data)].filter(mark => mark !== '')
   return [shorten(textOf(event), SUMMARY_CHARACTERS), ...marks].join(' ').trim()
 }
 
 /** `in place of 3…9`, `undoes 12`, or nothing for a plain append. */
-export function opOf(op: unknown): string {
+function opOf(op: unknown): string {
   const { op: kind, start, end, node } = (op ?? {}) as { op?: unknown; start?: unknown; end?: unknown; node?: unknown }
   if (kind === 'replace') return `[in place of ${start === end ? start : `${start}…${end}`}]`
   return kind === 'restore' ? `[undoes ${node}]` : ''
