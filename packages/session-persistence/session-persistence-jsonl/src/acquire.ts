@@ -26,6 +26,16 @@ export async function acquireLease(
   }
 }
 
+/** Reads the log of a lease anew; `isWhole` looks at every byte and forgets the index. */
+export async function reopenLog(lease: JsonlLease, options: { isWhole?: boolean } = {}): Promise<Chain> {
+  const { directory, id } = lease.lock
+  lease.chain?.close()
+  const own = openOwnFile(directory.disk, directory.paths, id, O_RDWR | O_APPEND)
+  if (own === undefined) throw lease.fail(lease.fenced())
+  lease.chain = await openChain(directory.paths, { file: own.file, line: assertHeaderLine(own.line, id) }, options)
+  return lease.chain
+}
+
 // --- internal ---
 
 function hasReadableLog({ disk, paths }: Directory, id: string): boolean {

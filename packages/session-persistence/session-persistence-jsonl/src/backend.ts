@@ -8,12 +8,14 @@ import {
   type SessionSummary,
   type StoredLog,
 } from '@palimpsest/session-persistence'
-import { acquireLease } from './acquire.js'
+import { acquireLease, reopenLog } from './acquire.js'
 import { appendEvents } from './append.js'
+import type { Chain } from './chain.js'
 import { Directory } from './directory.js'
 import { type Disk, nodeDisk } from './disk.js'
 import { forkLog } from './fork.js'
 import { JsonlLease } from './lease.js'
+import { assertHeaderLine } from './log-file.js'
 import { idOf } from './paths.js'
 import { readLog } from './read.js'
 import { removeSession } from './remove.js'
@@ -95,7 +97,7 @@ class JsonlBackend implements SessionBackend {
 
   async open(lease: Lease): Promise<LazyLog | undefined> {
     const own = this.#own(lease)
-    return own.run(() => coded(own.id, async () => lazyLog(own)))
+    return own.run(() => coded(own.id, () => lazyLog(own)))
   }
 
   #own(lease: Lease): JsonlLease {
@@ -120,11 +122,19 @@ class JsonlBackend implements SessionBackend {
   }
 }
 
-function lazyLog(lease: JsonlLease): LazyLog | undefined {
-  const { chain, headerDamage } = lease
-  if (headerDamage !== undefined)
-    throw new PersistenceError('HEADER_DAMAGED', `session "${lease.id}" has no header that can be trusted`)
+async function lazyLog(lease: JsonlLease): Promise<LazyLog | undefined> {
+  const { chain, headerDamage, id } = lease
+  if (headerDamage !== undefined) assertHeaderLine(headerDamage, id)
   if (chain === undefined) return undefined
+  try {
+    return describeChain(chain)
+  } catch {
+    // The index has led astray, or the log is damaged where it was not looked at.
+    return describeChain(await reopenLog(lease, { isWhole: true }))
+  }
+}
+
+function describeChain(chain: Chain): LazyLog {
   const { header, soundLength: length, damage } = chain
   const load = (from: number, to: number) => chain.withFiles(() => chain.readEvents(from, to))
   return { header, length, load, damage, ...chain.readLandmarks() }

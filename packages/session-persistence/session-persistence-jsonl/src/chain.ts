@@ -82,7 +82,7 @@ export class Chain {
   withFiles<T>(read: () => T): T {
     const closed = this.segments.filter(({ file }) => !file.isOpen)
     try {
-      for (const { file } of closed) file.reopen()
+      for (const segment of closed) segment.reopen()
       return read()
     } finally {
       for (const { file } of closed) file.close()

@@ -1,5 +1,6 @@
 import type { SessionHeader } from '@palimpsest/session'
 import { assertHeaderId, PersistenceError } from '@palimpsest/session-persistence'
+import { reopenLog } from './acquire.js'
 import { copyBytes } from './aside.js'
 import { type Chain, openChain, openOwnFile } from './chain.js'
 import { createLog } from './create.js'
@@ -10,7 +11,6 @@ import {
   isErrno,
   O_APPEND,
   O_RDONLY,
-  O_RDWR,
   syncData,
   unlinkIfThere,
   writeAll,
@@ -42,7 +42,7 @@ export async function forkLog(lease: JsonlLease, header: SessionHeader, length: 
   } finally {
     parent.close()
   }
-  await reopen(lease)
+  await reopenLog(lease)
 }
 
 // --- internal ---
@@ -122,12 +122,4 @@ function shareIndex(lease: JsonlLease, { file, past }: Segment, path: string): v
   try {
     lease.lock.directory.disk.linkSync(file.indexPath, path)
   } catch {}
-}
-
-async function reopen(lease: JsonlLease): Promise<void> {
-  const { directory, id } = lease.lock
-  lease.chain?.close()
-  const own = openOwnFile(directory.disk, directory.paths, id, O_RDWR | O_APPEND)
-  if (own === undefined) throw lease.fail(lease.fenced())
-  lease.chain = await openChain(directory.paths, { file: own.file, line: assertHeaderLine(own.line, id) })
 }

@@ -2,7 +2,7 @@ import { setImmediate as pause } from 'node:timers/promises'
 import type { SessionEvent, SessionHeader } from '@palimpsest/session'
 import type { Damage } from '@palimpsest/session-persistence'
 import { INDEX_FROM_BYTES, readIndex } from './index-file.js'
-import { firstSeqOf, type HeaderLine, type LogFile } from './log-file.js'
+import { firstSeqOf, type HeaderLine, isHeaderDamage, type LogFile, readHeaderLine } from './log-file.js'
 import { type Crc, decodeRecord } from './record.js'
 import { Scan, type ScannedRecord } from './scan.js'
 import { OFFSET_EVERY, type Place, Stretch } from './stretch.js'
@@ -130,6 +130,13 @@ export class Segment {
       for (; i < next; i++) events.push(eventIn(bytes, places[i]!, start))
     }
     return events
+  }
+
+  /** Opens a closed file again; a takeover may have put a copy there, a removal and a creation another log. */
+  reopen(): void {
+    this.file.reopen()
+    const line = readHeaderLine(this.file.read)
+    if (isHeaderDamage(line) || line.crc !== this.line.crc) throw unreadable(this.file.path, this.base)
   }
 
   /** The checksum of a record, as it stands on its line. */

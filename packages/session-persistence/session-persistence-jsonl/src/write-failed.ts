@@ -5,7 +5,7 @@ export function writeFailed(id: string, cause: unknown): PersistenceError {
   const reason = cause instanceof Error ? cause.message : String(cause)
   return new PersistenceError(
     'WRITE_FAILED',
-    `session "${id}": expected a durable write, found: ${reason}; make room or mend the device, then open the session again`,
+    `session "${id}": expected the file system to do what it was asked, found: ${reason}; make room or mend the device, then open the session again`,
     { cause },
   )
 }
