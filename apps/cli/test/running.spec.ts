@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { SessionEvent } from '@palimpsest/session'
 import { describe, expect, it } from 'vitest'
 import { jsonLines, palimpsest, scriptFile, temporaryFolder } from './command.js'
@@ -125,6 +126,28 @@ describe('run', () => {
     const { code, stdout } = await run('go')
     expect(code).toBe(0)
     expect(stdout).toContain('half\nthe model failed: BUSY: later\nasking the model again (attempt 2)\nwhole\n')
+  })
+
+  it('offers the tools of an MCP server, and asks about those that do not only read', async () => {
+    const server = fileURLToPath(new URL('../../../packages/tools/test/fixtures/mcp-server.mjs', import.meta.url))
+    const { run, log } = await setUp([
+      {
+        toolCalls: [
+          { toolName: 'echo', input: { text: 'from afar' } },
+          { toolName: 'mixed', input: {} },
+        ],
+      },
+      { text: 'ok' },
+    ])
+    const { code, stdout } = await run('go', '--mcp', `'${process.execPath}' '${server}'`)
+    expect(code).toBe(0)
+    expect(stdout).toContain('from afar')
+    expect(stdout).toContain('← mixed TOOL_DENIED')
+    const header = (await log()).find(({ type }) => type === 'request/header') as SessionEvent<'request/header'>
+    expect(header.data.tools!.map(({ name }) => name)).toContain('echo')
+    const unreachable = await run('go', '--mcp', 'exit 3')
+    expect(unreachable).toMatchObject({ code: 3, stdout: '' })
+    expect(unreachable.stderr).toContain('MCP_UNREACHABLE')
   })
 
   it('reads the task from stdin, and refuses an id that is taken', async () => {

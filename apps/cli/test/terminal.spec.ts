@@ -14,10 +14,12 @@ const DOWN = '\u001b[B'
 const ENTER = '\r'
 const CTRL_C = '\u0003'
 
-async function onTerminal(calls: { toolName: string; input: unknown }[]) {
+const calling = (calls: { toolName: string; input: unknown }[]) => calls.map(call => ({ toolCalls: [call] }))
+
+async function onTerminal(replies: unknown[], task = 'go') {
   const folder = temporaryFolder()
-  const script = scriptFile(folder, [...calls.map(call => ({ toolCalls: [call] })), { text: 'The end.' }])
-  const command = `stty cols 100 rows 40; exec '${process.execPath}' '${MAIN}' run go --model 'scripted:${script}' --store store`
+  const script = scriptFile(folder, [...replies, { text: 'The end.' }])
+  const command = `stty cols 100 rows 40; exec '${process.execPath}' '${MAIN}' run ${task} --model 'scripted:${script}' --store store`
   const terminal = startProgram(SCRIPT, ['-qefc', command, '/dev/null'], { cwd: folder })
   const log = async () => {
     const { stdout } = await palimpsest(['log', '--json', '--store', 'store'], { cwd: folder })
@@ -32,7 +34,7 @@ const touch = (name: string) => ({ toolName: 'bash', input: { command: `touch ${
 
 describe.skipIf(!hasScript)('the question before a tool writes or executes', () => {
   it('shows what would run; yes runs it once, no denies it', async () => {
-    const { folder, type, printed, ended, faults } = await onTerminal([touch('a'), touch('b')])
+    const { folder, type, printed, ended, faults } = await onTerminal(calling([touch('a'), touch('b')]))
     await printed('command: touch a')
     await printed('Run bash? (execute)')
     type(ENTER)
@@ -46,7 +48,7 @@ describe.skipIf(!hasScript)('the question before a tool writes or executes', () 
 
   it('is not asked again about a tool after "always", but about others', async () => {
     const write = { toolName: 'write', input: { path: 'c', content: 'x\u001b[2J' } }
-    const { folder, type, printed, ended, faults } = await onTerminal([touch('a'), touch('b'), write])
+    const { folder, type, printed, ended, faults } = await onTerminal(calling([touch('a'), touch('b'), write]))
     await printed('command: touch a')
     await printed('Run bash? (execute)')
     type(DOWN + DOWN + ENTER)
@@ -59,7 +61,7 @@ describe.skipIf(!hasScript)('the question before a tool writes or executes', () 
   })
 
   it('takes Ctrl-C as the end of the turn', async () => {
-    const { folder, type, printed, ended, log } = await onTerminal([touch('a')])
+    const { folder, type, printed, ended, log } = await onTerminal(calling([touch('a')]))
     await printed('Run bash? (execute)')
     type(CTRL_C)
     const { code, stdout } = await ended
@@ -67,6 +69,22 @@ describe.skipIf(!hasScript)('the question before a tool writes or executes', () 
     expect(stdout).toContain('palimpsest resume')
     expect(existsSync(join(folder, 'a'))).toBe(false)
     expect((await log()).at(-1)).toMatchObject({ type: 'turn/end', data: { reason: { kind: 'aborted' } } })
+  })
+})
+
+describe.skipIf(!hasScript)('run without a task', () => {
+  it('asks for one after another until Ctrl-C', async () => {
+    const { type, printed, ended, log } = await onTerminal([{ text: 'One.' }], '')
+    await printed('Task')
+    type(`first\r`)
+    await printed('One.')
+    await printed('Task')
+    type(`second\r`)
+    await printed('The end.')
+    await printed('Task')
+    type(CTRL_C)
+    expect((await ended).code).toBe(0)
+    expect((await log()).filter(({ type }) => type === 'turn/end')).toHaveLength(2)
   })
 })
 

@@ -2,7 +2,7 @@ import { closeInterruptedTurn, Session, SessionError, type SessionEvent, type Se
 import type { Damage, StoredLog } from '@palimpsest/session-persistence'
 
 /** A stretch of seqs that cannot be read, half-open. */
-export interface Hole {
+interface Hole {
   from: number
   to: number
   bytes: number
