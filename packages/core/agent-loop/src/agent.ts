@@ -89,7 +89,6 @@ export function createAgent(options: AgentOptions): Agent {
       try {
         await runTurn(loop)
       } catch (error) {
-        loop.running = undefined
         for (const entry of inbox.takeTurn()) entry.reject(error)
       }
     }

@@ -1,7 +1,7 @@
 import type { ModelOutcome } from '@palimpsest/host'
 import type { Chunk, ModelFailure, ModelRequest } from '@palimpsest/session'
 import { isChunk } from './chunk.js'
-import { faultOf, messageOf } from './errors.js'
+import { messageOf } from './errors.js'
 import type { Attempt, Step } from './loop.js'
 import { childController, Stopped, throwIfStopped, untilStopped } from './until-stopped.js'
 
@@ -78,8 +78,7 @@ function logChunk(step: Step, attempt: Attempt, value: unknown): Chunk | undefin
     attempt.chunks.push(event.data.chunk)
     attempt.seqs.push(event.seq)
     return event.data.chunk
-  } catch (error) {
-    if (faultOf(error, '').code === 'SESSION_READ_ONLY') throw error
+  } catch {
     return undefined
   }
 }

@@ -21,8 +21,8 @@ export interface Loop {
   readonly limits: Limits
   /** Replaced whole by `configure`; a step keeps the one that it began with. */
   config: Config
-  /** The turn that `cancel` and `dispose` stop. */
-  running?: Turn | undefined
+  /** The turn that `cancel` and `dispose` stop; one that has ended does not mind. */
+  running?: Turn
 }
 
 export interface Turn {

@@ -54,7 +54,6 @@ const OPTIONS: Options = {
   allErrors: true,
   strict: false,
   ownProperties: true,
-  validateFormats: false,
   addUsedSchema: false,
   logger: false,
 }

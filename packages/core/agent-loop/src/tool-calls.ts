@@ -3,11 +3,10 @@ import { type CallResult, faultResult } from './call-result.js'
 import type { Step } from './loop.js'
 import { createResultLog } from './result-log.js'
 import { runCall } from './tool-call.js'
-import { throwIfStopped } from './until-stopped.js'
 
 /**
  * Runs the calls of one answer in the model's order: neighbours that are safe in parallel side by side, every
- * other one alone. Each call has its result when this returns, or throws `Stopped` or the store's fault.
+ * other one alone. Each call has its result when this returns, or throws the store's fault.
  */
 export async function runToolCalls(step: Step, answerSeq: number, calls: readonly ToolCallPart[]): Promise<void> {
   for (const group of groupCalls(step, calls)) {
@@ -16,7 +15,6 @@ export async function runToolCalls(step: Step, answerSeq: number, calls: readonl
       results.settle(index, await runCall(step, group[index]!))
     })
   }
-  throwIfStopped(step.signal)
   if (step.fault) throw Object.assign(new Error(step.fault.message), { code: step.fault.code })
 }
 

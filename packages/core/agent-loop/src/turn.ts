@@ -14,7 +14,6 @@ export async function runTurn(loop: Loop): Promise<void> {
   closeLeftover(loop)
   const turn = openTurn(loop)
   const end = await turnEnd(turn)
-  loop.running = undefined
   loop.session.append('turn/end', { turn: turn.turn, reason: end })
   loop.durability.settle()
 }
@@ -65,7 +64,8 @@ function createTurn(loop: Loop, turn: number): Turn {
 async function turnEnd(turn: Turn): Promise<TurnEnd> {
   try {
     throwIfStopped(turn.signal)
-    return (await admitInput(turn)) ? await runSteps(turn) : (turn.stopped ?? COMPLETED)
+    const end = (await admitInput(turn)) ? await runSteps(turn) : COMPLETED
+    return turn.stopped ?? end
   } catch (error) {
     return turn.stopped ?? { kind: 'error', error: faultOf(error, 'HANDLER_FAILED') }
   }
@@ -74,8 +74,8 @@ async function turnEnd(turn: Turn): Promise<TurnEnd> {
 async function runSteps(turn: Turn): Promise<TurnEnd> {
   const { inbox, limits } = turn.loop
   for (let step = 1; ; step++) {
-    const isAskedAgain = await runStep(turn, step)
     throwIfStopped(turn.signal)
+    const isAskedAgain = await runStep(turn, step)
     if (!isAskedAgain && !inbox.steers()) return COMPLETED
     if (step >= limits.maxSteps) return { kind: 'max-steps' }
   }

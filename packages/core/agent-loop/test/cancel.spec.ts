@@ -219,14 +219,17 @@ describe('cancel', () => {
 
   test('while the flush before a tool hangs: its body does not run', async () => {
     let ran = false
+    const gate = deferred()
     const { agent, session, log } = setup([{ toolCalls: [call('now')] }], {
-      flush: () => (session.events.some(event => event.type === 'tool/call') ? never : Promise.resolve()),
+      flush: () => (session.events.some(event => event.type === 'tool/call') ? gate.promise : Promise.resolve()),
       tools: [tool('now', () => (ran = true))],
     })
     agent.send('go')
     await seen(session, event => event.type === 'tool/call')
     agent.cancel()
     await agent.idle()
+    gate.resolve()
+    await new Promise(resolve => setImmediate(resolve))
     expect(ran).toBe(false)
     expect(log().slice(4)).toEqual([
       'call call-1',
@@ -397,6 +400,66 @@ describe('cancel', () => {
     agent.send('go')
     await agent.idle()
     expect(log().at(-1)).toBe('} aborted first')
+  })
+
+  test('at step/start takes no steering: it runs next', async () => {
+    const { agent, session, log } = setup([{ text: 'ok' }])
+    session.on(event => {
+      if (event.type !== 'step/start' || event.data.turn > 1) return
+      agent.steer('wait')
+      agent.cancel()
+    })
+    agent.send('go')
+    await agent.idle()
+    expect(log().slice(2, 7)).toEqual(['step 1 (', ')', '} aborted', 'turn 2 {', 'user wait'])
+  })
+
+  test('answers every later call alike, also one of a tool that there is not', async () => {
+    const { agent, session, log } = setup([{ toolCalls: [call('now'), call('none')] }], {
+      tools: [tool('now', () => 1)],
+    })
+    session.on(event => event.type === 'tool/result' && agent.cancel())
+    agent.send('go')
+    await agent.idle()
+    expect(log()[6]).toBe('result call-2 ABORTED_BEFORE_DISPATCH < assistant/message')
+  })
+
+  test('at whatever moment: nothing is asked, begun or logged as a chunk after it, and the turn closes', async () => {
+    const ends = new Set<string>()
+    for (let moment = 0; moment < 160; moment++) {
+      const after: string[] = []
+      let isCancelled = false
+      const note = (what: string) => isCancelled && after.push(what)
+      const { model } = port(async function* (_request, _signal, n): AsyncGenerator<Chunk> {
+        note('asked')
+        yield text('a')
+        yield { type: 'tool-call', toolCallId: `x${n}`, toolName: 'safe', input: '{}' }
+        yield { type: 'tool-call', toolCallId: `y${n}`, toolName: 'safe', input: '{}' }
+        yield finish
+      })
+      const host = createHost()
+      await host.use({
+        name: 'watch',
+        setup(ctx) {
+          ctx.on('model/request', () => void note('request'))
+          ctx.around('tool/execute', (_, next) => next())
+        },
+      })
+      const safe = tool('safe', async () => String(note('begun')), { parallelSafe: true })
+      const { agent, session, log } = setup(model, { host, tools: [safe], maxSteps: 2, cancelGraceMs: 0 })
+      session.on(({ type }) => ['assistant/chunk', 'tool/call', 'step/start'].includes(type) && note(type))
+      agent.send('go')
+      for (let i = 0; i < moment; i++) await Promise.resolve()
+      agent.cancel()
+      isCancelled = session.length > 0
+      await agent.idle()
+      expect(after, `cancelled after ${moment} microtasks`).toEqual([])
+      const asked = log().flatMap(line => /^assistant.*/.exec(line)?.[0].match(/[xy]\d/g) ?? [])
+      const answered = log().flatMap(line => /^result (\S+)/.exec(line)?.[1] ?? [])
+      expect(answered).toEqual(asked)
+      ends.add(log().at(-1)!)
+    }
+    expect(ends).toEqual(new Set(['} aborted', '} max-steps']))
   })
 
   test('at turn/end comes too late', async () => {

@@ -1,7 +1,7 @@
 import { defineTool, type Tool, toolOutput } from '@palimpsest/agent-loop'
 import { createHost, type Plugin } from '@palimpsest/host'
 import type { ToolOutput } from '@palimpsest/session'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { call, type Deferred, deferred, never, ofType, seen, setup, tool } from './harness.js'
 
@@ -94,7 +94,22 @@ describe('a result', () => {
   })
 
   test('in time is not touched by the limit', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     expect((await resultOf(() => 'ok', { timeoutMs: 60_000 })).error).toBeUndefined()
+    expect(vi.getTimerCount()).toBe(0)
+    const started = deferred()
+    const run = () => {
+      started.resolve()
+      return never
+    }
+    const deaf = tool('t', run, { timeoutMs: 60_000 })
+    const { agent } = setup([{ toolCalls: [call('t')] }], { tools: [deaf], cancelGraceMs: 0 })
+    agent.send('go')
+    await started.promise
+    agent.cancel()
+    await agent.idle()
+    expect(vi.getTimerCount()).toBe(0)
+    vi.useRealTimers()
     expect((await resultOf(() => Promise.reject(new Error('x')), { timeoutMs: 60_000 })).error?.code).toBe(
       'TOOL_FAILED',
     )
@@ -210,6 +225,22 @@ describe('around tool/execute', () => {
     const { tools } = await runCalls([call('t', 'a')], { host, tools: [tool('t', () => ++ran)] })
     expect(ran).toBe(1)
     expect(tools).toEqual(['call a', 'result a TOOL_FAILED < tool/call'])
+  })
+
+  test('begins no body once it has answered', async () => {
+    const host = createHost()
+    const late = deferred<() => Promise<unknown>>()
+    await host.use(
+      around(async (_, next) => {
+        late.resolve(next as () => Promise<unknown>)
+        return 'cached'
+      }),
+    )
+    let ran = false
+    const { session } = await runCalls([call('t', 'a')], { host, tools: [tool('t', () => (ran = true))] })
+    const { length } = session
+    await expect((await late.promise)()).rejects.toThrow('once and in time')
+    expect([session.length, ran]).toEqual([length, false])
   })
 
   test('may change what came out, also where the tool threw', async () => {
@@ -399,6 +430,27 @@ describe('the write-ahead', () => {
     ])
   })
 
+  test('a flush that failed asks no handler about the later calls', async () => {
+    const host = createHost()
+    const asked: unknown[] = []
+    await host.use(
+      around((value, next) => {
+        asked.push((value as { toolCallId: string }).toolCallId)
+        return next() as never
+      }),
+    )
+    const made = setup([{ toolCalls: [call('t', 'a'), call('t', 'b')] }], {
+      host,
+      tools: [tool('t', () => 1)],
+      flush: async () => {
+        if (made.session.events.some(({ type }) => type === 'tool/call')) throw new Error('disk full')
+      },
+    })
+    made.agent.send('go')
+    await made.agent.idle()
+    expect(asked).toEqual(['a'])
+  })
+
   test('in a group the one whose flush failed takes the later ones with it; those that run keep their truth', async () => {
     const gate = deferred<string>()
     let calls = 0
@@ -432,7 +484,7 @@ describe('the input', () => {
   }
 
   test('is a copy of what was logged: a tool that writes to it changes no history', async () => {
-    const { session } = await runCalls([call('t', 'a', { list: [1] })], {
+    const { session, tools } = await runCalls([call('t', 'a', { list: [1] })], {
       tools: [
         tool('t', input => {
           ;(input as { list: number[] }).list.push(2)
@@ -440,6 +492,7 @@ describe('the input', () => {
         }),
       ],
     })
+    expect(tools[1]).toBe('result a "ok" < tool/call')
     expect(ofType(session, 'assistant/message')[0]?.data.message.content[0]).toMatchObject({ input: { list: [1] } })
   })
 
