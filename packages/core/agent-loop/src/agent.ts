@@ -50,7 +50,7 @@ export function createAgent(options: AgentOptions): Agent {
       return status
     },
     send: content => take('send', content),
-    steer: content => take('steer', content),
+    steer: content => take(status === 'idle' ? 'send' : 'steer', content),
     inject: (content, origin) => take('inject', content, origin),
     configure(changes) {
       refuseDisposed()

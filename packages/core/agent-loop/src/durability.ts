@@ -11,18 +11,6 @@ export interface Durability {
   settle(): void
 }
 
-/** The store did not take what has to be safe before the next effect. Keeps the store's own code. */
-export class FlushFailed extends Error {
-  override readonly name = 'FlushFailed'
-  readonly code: string
-
-  constructor(cause: unknown) {
-    const { code, message } = faultOf(cause, 'FLUSH_FAILED')
-    super(message, { cause })
-    this.code = code
-  }
-}
-
 export function createDurability(flush: () => Promise<void> | void): Durability {
   let waiting: { entry: Entry; seq: number }[] = []
   const run = async () => {
@@ -42,5 +30,19 @@ export function createDurability(flush: () => Promise<void> | void): Durability 
     settle() {
       if (waiting.length > 0) run().catch(() => {})
     },
+  }
+}
+
+// --- internal ---
+
+/** The store did not take what has to be safe before the next effect. Keeps the store's own code. */
+class FlushFailed extends Error {
+  override readonly name = 'FlushFailed'
+  readonly code: string
+
+  constructor(cause: unknown) {
+    const { code, message } = faultOf(cause, 'FLUSH_FAILED')
+    super(message, { cause })
+    this.code = code
   }
 }

@@ -3,7 +3,6 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/sp
 import { Ajv, type Options, type ValidateFunction } from 'ajv'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { messageOf } from './errors.js'
 
 /** Draft-07, 2019-09 or 2020-12; without `$schema` the newest draft that it fits. `format` is an annotation. */
 export type JsonSchema = JsonObject
@@ -11,14 +10,8 @@ export type JsonSchema = JsonObject
 /** What the tool gets, or what does not fit, in words for the model. */
 export type Checked = { value: unknown; problem?: undefined } | { problem: string }
 
-/** May keep `input` or parts of it in its answer, and changes nothing in it. */
+/** May keep `input` or parts of it in its answer. What it throws is a problem too. */
 export type Check = (input: JsonValue) => Checked | Promise<Checked>
-
-export function isStandardSchema<I>(
-  schema: JsonSchema | StandardSchemaV1<unknown, I>,
-): schema is StandardSchemaV1<unknown, I> {
-  return '~standard' in Object(schema)
-}
 
 /** Throws what the library throws where the schema itself is wrong. */
 export function createCheck(schema: JsonSchema | StandardSchemaV1): Check {
@@ -43,6 +36,12 @@ export function describeSchema(schema: JsonSchema | StandardSchemaV1): JsonObjec
 }
 
 // --- internal ---
+
+function isStandardSchema<I>(
+  schema: JsonSchema | StandardSchemaV1<unknown, I>,
+): schema is StandardSchemaV1<unknown, I> {
+  return '~standard' in Object(schema)
+}
 
 /** Without what a library hangs on its answer beside the JSON. */
 function plain(schema: Record<string, unknown>): JsonObject {
@@ -98,12 +97,8 @@ function problemOf({ errors }: ValidateFunction): string {
 
 function checkByStandard(schema: StandardSchemaV1): Check {
   return async input => {
-    try {
-      const result = await schema['~standard'].validate(input)
-      return result.issues ? { problem: result.issues.map(lineOf).slice(0, 10).join('; ') } : { value: result.value }
-    } catch (error) {
-      return { problem: messageOf(error) }
-    }
+    const result = await schema['~standard'].validate(input)
+    return result.issues ? { problem: result.issues.map(lineOf).slice(0, 10).join('; ') } : { value: result.value }
   }
 }
 

@@ -6,17 +6,6 @@ import type { Attempt, Step, Turn } from './loop.js'
 import { abortCalls, runToolCalls } from './tool-calls.js'
 import { childController, throwIfStopped, untilStopped } from './until-stopped.js'
 
-/** The request failed for good. Its code is the model's. */
-export class RequestFailed extends Error {
-  override readonly name = 'RequestFailed'
-  readonly code: string
-
-  constructor({ code, message }: ModelFailure) {
-    super(message)
-    this.code = code
-  }
-}
-
 /**
  * One model request and the tool calls that it asked for. Answers whether the model has to be asked again.
  * Throws `Stopped`, `RequestFailed`, or what a handler or the store threw; the step is closed in any case.
@@ -110,3 +99,14 @@ function shownOf({ outcome, seqs }: Attempt): [Partial<ModelOutcome>, { interrup
 }
 
 const APPEND: SurfaceIntent = { surfaceOp: 'append' }
+
+/** The request failed for good. Its code is the model's. */
+class RequestFailed extends Error {
+  override readonly name = 'RequestFailed'
+  readonly code: string
+
+  constructor({ code, message }: ModelFailure) {
+    super(message)
+    this.code = code
+  }
+}

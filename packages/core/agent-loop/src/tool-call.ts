@@ -44,9 +44,15 @@ function isHeld({ signal, fault }: Step): boolean {
   return signal.aborted || fault !== undefined
 }
 
+/** A check that throws refuses. */
 async function checkArguments({ check }: PreparedTool, { input, rawInput }: ToolCallPart): Promise<Checked> {
   const problem = rawInput === undefined ? undefined : parseArguments(rawInput).problem
-  return problem === undefined ? check(structuredClone(input)) : { problem }
+  if (problem !== undefined) return { problem }
+  try {
+    return await check(structuredClone(input))
+  } catch (error) {
+    return { problem: messageOf(error) }
+  }
 }
 
 /** Before the body begins a stop waits for nobody; afterwards for the grace. */

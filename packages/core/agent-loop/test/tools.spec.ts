@@ -563,6 +563,14 @@ describe('the input', () => {
     expect((await inputOf(broken, {})).code).toBe('TOOL_ARGUMENTS_INVALID')
   })
 
+  test('a schema whose check overflows the stack refuses', async () => {
+    const recursive = { $defs: { list: { type: 'array', items: { $ref: '#/$defs/list' } } }, $ref: '#/$defs/list' }
+    const deep = `${'['.repeat(990)}${']'.repeat(990)}`
+    expect((await inputOf(recursive, deep)).given).toHaveLength(1)
+    const endless = { $defs: { a: { allOf: [{ $ref: '#/$defs/a' }] } }, $ref: '#/$defs/a' }
+    expect((await inputOf(endless, {})).code).toBe('TOOL_ARGUMENTS_INVALID')
+  })
+
   test('a check that never ends does not hold a cancel', async () => {
     const checking = deferred()
     const slow = {

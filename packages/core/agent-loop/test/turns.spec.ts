@@ -220,6 +220,8 @@ describe('steer', () => {
     agent.steer('hello')
     await agent.idle()
     expect(log().slice(0, 2)).toEqual(['turn 1 {', 'user hello'])
+    agent.steer('more')
+    expect(await agent.dispose()).toMatchObject([{ kind: 'send' }])
   })
 
   test('left at max-steps enters the next turn', async () => {
