@@ -28,7 +28,7 @@ export const nodeDisk: Disk = fs
 
 /** A link, a pipe or a device in place of a file of ours is never followed and never waited for. */
 export const SAFE_OPEN = (fs.constants.O_NOFOLLOW ?? 0) | (fs.constants.O_NONBLOCK ?? 0)
-export const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_RDWR } = fs.constants
+export const { O_APPEND, O_CREAT, O_RDONLY, O_RDWR } = fs.constants
 
 export const NO_THROW = { throwIfNoEntry: false } as const
 
@@ -54,7 +54,7 @@ export function openFile(disk: Disk, path: string, flags: number): number | unde
 
 /** Makes a file that was not there; only its owner may read it. */
 export function createFile(disk: Disk, path: string, flags = 0): number {
-  const fd = disk.openSync(path, flags | O_RDWR | O_CREAT | O_EXCL | SAFE_OPEN, FILE_MODE)
+  const fd = disk.openSync(path, flags | O_RDWR | O_CREAT | fs.constants.O_EXCL | SAFE_OPEN, FILE_MODE)
   try {
     disk.fchmodSync(fd, FILE_MODE)
     return fd

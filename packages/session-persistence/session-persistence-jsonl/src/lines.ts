@@ -20,7 +20,7 @@ export interface Line {
  * longer than `MAX_LINE_BYTES` comes as its length only (`start === end`).
  */
 export function* readLines(read: ReadAt, from: number, to = Number.POSITIVE_INFINITY): Generator<Line, void> {
-  let buffer: Buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, Math.max(1, to - from)))
+  let buffer: Buffer = Buffer.allocUnsafe(Math.min(FIRST_BYTES, Math.max(1, to - from)))
   let [start, filled, offset] = [0, 0, from]
   let searched = 0
   for (;;) {
@@ -39,11 +39,12 @@ export function* readLines(read: ReadAt, from: number, to = Number.POSITIVE_INFI
       if (!line.terminated) return
       continue
     }
+    if (offset + filled - start >= to) break
     ;[buffer, start, filled] = makeRoom(buffer, start, filled)
     searched = filled
     const position = offset + filled - start
     const wanted = buffer.subarray(filled, Math.min(buffer.length, filled + to - position))
-    const got = wanted.length === 0 ? 0 : read(wanted, position)
+    const got = read(wanted, position)
     if (got === 0) break
     filled += got
   }
@@ -52,14 +53,17 @@ export function* readLines(read: ReadAt, from: number, to = Number.POSITIVE_INFI
 
 // --- internal ---
 
+/** Most files, and most questions to one, are small. */
+const FIRST_BYTES = 8 * 1024
 const CHUNK_BYTES = 128 * 1024
 /** About the longest string there can be. */
 const MAX_LINE_BYTES = 512 * 1024 * 1024
 
-/** Moves what is left of the buffer to its front, or takes a larger one when it is full. */
+/** Moves what is left of the buffer to its front, or into a larger one. */
 function makeRoom(buffer: Buffer, start: number, filled: number): [Buffer, number, number] {
   const rest = filled - start
-  const target = rest === buffer.length ? Buffer.allocUnsafe(buffer.length * 2) : buffer
+  const isFull = rest === buffer.length || (filled === buffer.length && filled < CHUNK_BYTES)
+  const target = isFull ? Buffer.allocUnsafe(Math.max(CHUNK_BYTES, 2 * buffer.length)) : buffer
   buffer.copy(target, 0, start, filled)
   return [target, 0, rest]
 }

@@ -4,10 +4,9 @@ import { openOwnFile } from './chain.js'
 import type { Directory } from './directory.js'
 import { O_RDONLY } from './disk.js'
 import { readLines } from './lines.js'
-import { isFree } from './lock.js'
+import { highestEpoch, isFree } from './lock.js'
 import { readLock } from './lock-file.js'
 import { assertHeaderLine, firstSeqOf, isHeaderDamage, type LogFile, openLogFile } from './log-file.js'
-import { lockEpoch } from './paths.js'
 import { decodeRecord } from './record.js'
 import { Scan } from './scan.js'
 
@@ -48,8 +47,9 @@ function describe(directory: Directory, id: string, names: readonly string[], { 
   const first = firstSeqOf(header)
   const start = { offset: line.end, seq: first, line: 2 }
   const end = readEnd(file, bytes, start)
+  const own = end.isWhole ? end.title : titleIn(file, start)
   const damage = isBeingWritten(directory, id, names, end.damage) ? end.damage.slice(0, -1) : end.damage
-  const title = titleIn(file, start) ?? (first > 0 ? titleInBase(directory, id, names) : undefined)
+  const title = own ?? (first > 0 ? titleInBase(directory, id, names) : undefined)
   return {
     ...summary,
     length: end.length,
@@ -63,22 +63,29 @@ interface LogEnd {
   length: number
   last: SessionEvent | undefined
   damage: Damage[]
+  /** Whether the whole file was looked at; then `title` is the session's own. */
+  isWhole: boolean
+  title: string | undefined
 }
 
 /** From the last few records; further back where no good one is found there. */
 function readEnd(file: LogFile, size: number, start: { offset: number; seq: number; line: number }): LogEnd {
   for (let bytes = TAIL_BYTES; start.offset + bytes < size; bytes *= 8) {
     const from = firstRecordFrom(file, size - bytes)
-    if (from !== undefined) return scanEnd(file, from)
+    if (from !== undefined) return scanEnd(file, from, false)
   }
-  return scanEnd(file, start)
+  return scanEnd(file, start, true)
 }
 
-function scanEnd(file: LogFile, start: { offset: number; seq: number; line: number }): LogEnd {
+function scanEnd(file: LogFile, start: { offset: number; seq: number; line: number }, isWhole: boolean): LogEnd {
   const scan = new Scan(file.read, start)
   let last: SessionEvent | undefined
-  for (const { event } of scan.records()) last = event
-  return { length: scan.seq, last, damage: scan.damage }
+  let title: string | undefined
+  for (const { event } of scan.records()) {
+    last = event
+    title ??= titleOf(event)
+  }
+  return { length: scan.seq, last, damage: scan.damage, isWhole, title }
 }
 
 /** The first good record that begins behind `offset`. */
@@ -116,7 +123,7 @@ function titleInBase(directory: Directory, id: string, names: readonly string[])
 
 function isBeingWritten({ disk, paths }: Directory, id: string, names: readonly string[], damage: Damage[]): boolean {
   if (damage.at(-1)?.code !== 'RECORD_TORN') return false
-  const epoch = Math.max(0, ...names.map(name => lockEpoch(name) ?? 0))
+  const epoch = highestEpoch(names)
   const lock = epoch === 0 ? undefined : readLock(disk, paths.lock(id, epoch))
   return lock !== undefined && !isFree(lock)
 }

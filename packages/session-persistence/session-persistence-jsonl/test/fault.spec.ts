@@ -194,11 +194,13 @@ test('links that the file system does not have are replaced by copies', async ()
   expect(filesOf(directory, 'child')).toEqual(['child.base', 'child.jsonl', 'child.lock.1'])
 })
 
+const run = (command: string, ...args: string[]) => execFileSync(command, args, { stdio: 'ignore' })
+
 test('a disk that is really full loses nothing and can be written again when there is room', async context => {
   const directory = join(newDirectory(), 'small')
   mkdirSync(directory)
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'palimpsest', directory], { stdio: 'ignore' })
+    run('mount', '-t', 'tmpfs', '-o', 'size=256k', 'palimpsest', directory)
   } catch {
     context.skip('mounting a tmpfs needs root')
   }
@@ -227,6 +229,6 @@ test('a disk that is really full loses nothing and can be written again when the
     await close()
     expect((await backend.read('s'))!.length).toBe(acknowledged + 1)
   } finally {
-    execFileSync('umount', [directory])
+    run('umount', directory)
   }
 })
