@@ -115,6 +115,29 @@ describe('a session that somebody holds', () => {
   })
 })
 
+describe('--takeover', () => {
+  it('takes a session from an owner that sleeps; the sleeper is told when it wakes', async () => {
+    const { folder, more, run, log, endTool } = await hanging()
+    run.child.kill('SIGSTOP')
+    try {
+      const script = scriptFile(folder, [{ text: 'Mine now.' }], 'second.json')
+      const args = ['resume', 'held', '--model', `scripted:${script}`]
+      expect(await more(...args)).toMatchObject({ code: 3 })
+      const taken = await more(...args, '--takeover')
+      expect(taken.code).toBe(0)
+      expect(taken.stdout).toContain('TOOL_OUTCOME_UNKNOWN')
+    } finally {
+      run.child.kill('SIGCONT')
+      endTool()
+    }
+    const ended = await run.ended
+    expect(ended.code).toBe(1)
+    expect(ended.stderr).toContain('SESSION_FENCED')
+    expect((await log()).map(({ type }) => type).filter(type => type === 'turn/end')).toHaveLength(2)
+    expect(await more('doctor', 'held')).toMatchObject({ code: 0 })
+  })
+})
+
 describe('a reader that goes away', () => {
   it('ends the command quietly', async () => {
     const { directory } = await storeWith('long', session => {

@@ -106,9 +106,9 @@ describe('at', () => {
     expect(stdout).toBe(`${JSON.stringify(session.requestAt(4))}\n`)
   })
 
-  it('prints it readably', async () => {
+  it('prints it readably, of the newest session where no id is given', async () => {
     const { directory } = await story()
-    const { stdout } = await palimpsest(['at', 'story', '9', '--store', directory])
+    const { stdout } = await palimpsest(['at', '9', '--store', directory])
     for (const part of [
       'the request of the first 9 events',
       'model-a',
@@ -130,7 +130,7 @@ describe('explain', () => {
     const { directory } = await story()
     const json = await palimpsest(['explain', 'story', String(seq), '--json', '--store', directory])
     expect(JSON.parse(json.stdout)).toMatchObject({ id: 'story', seq, ...expected })
-    const human = await palimpsest(['explain', 'story', String(seq), '--store', directory])
+    const human = await palimpsest(['explain', String(seq), '--store', directory])
     expect(human.code).toBe(0)
     expect(human.stdout.toLowerCase()).toContain(expected.state)
   })

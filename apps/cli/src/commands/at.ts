@@ -13,15 +13,18 @@ import { withExamples } from './examples.js'
 export function atCommand(): Command {
   const command = new Command('at')
     .description('Print the exact request that a prefix of the log makes')
-    .argument('<id>', 'a session id, its unique beginning, or "last"')
-    .argument('<position>', 'a length (12: the first twelve events) or turn.step (2.1: what that step asked the model)')
+    .usage('[options] [id] <position>')
+    .argument('<id>', 'a session id, its unique beginning, or "last"; may be left out: "last"')
+    .argument('[position]', 'a length (12: the first twelve events) or turn.step (2.1: what that step asked the model)')
     .action(action(at))
-  return withExamples(command, 'at last 2.1', 'at 3f2a 40', 'at last 1.3 --json > request.json')
+  return withExamples(command, 'at 2.1', 'at 3f2a 40', 'at last 1.3 --json > request.json')
 }
 
 // --- internal ---
 
-async function at(context: Context, given: string, position: string): Promise<ExitCode> {
+/** With one argument it is the position. */
+async function at(context: Context, id: string, place: string | undefined): Promise<ExitCode> {
+  const [given, position] = place === undefined ? [undefined, id] : [id, place]
   const { session } = await readStored(context, given)
   const length = resolvePosition(session, position)
   const request = session.requestAt(length)

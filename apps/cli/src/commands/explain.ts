@@ -11,10 +11,11 @@ import { parseCount } from './parse-count.js'
 export function explainCommand(): Command {
   const command = new Command('explain')
     .description('Tell where an event is now: visible, shadowed, undone, or never on the surface; and what it rests on')
-    .argument('<id>', 'a session id, its unique beginning, or "last"')
-    .argument('<seq>', 'the seq of the event', parseCount)
+    .usage('[options] [id] <seq>')
+    .argument('<id>', 'a session id, its unique beginning, or "last"; may be left out: "last"')
+    .argument('[seq]', 'the seq of the event', parseCount)
     .action(action(explain))
-  return withExamples(command, 'explain last 12', 'explain 3f2a 40 --json')
+  return withExamples(command, 'explain 12', 'explain 3f2a 40 --json')
 }
 
 // --- internal ---
@@ -28,7 +29,9 @@ type State =
   /** An event that makes no message. */
   | { state: 'never' }
 
-async function explain(context: Context, given: string, seq: number): Promise<ExitCode> {
+/** With one argument it is the seq. */
+async function explain(context: Context, id: string, number: number | undefined): Promise<ExitCode> {
+  const [given, seq] = number === undefined ? [undefined, parseCount(id)] : [id, number]
   const { session } = await readStored(context, given)
   const event = session.at(seq)
   if (event === undefined) throw unknownSeq(session, seq)

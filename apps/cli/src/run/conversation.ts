@@ -10,6 +10,7 @@ import type { Driver, TurnReport } from './driver.js'
 /** One task and its turn; without a task, turn after turn as the user types them. Returns the exit code. */
 export async function converse(context: Context, open: OpenSession, driver: Driver, task?: string): Promise<ExitCode> {
   let report: TurnReport | undefined
+  context.out.line(context.out.colors.dim(`session ${escapeLine(open.session.id)}`))
   try {
     if (task !== undefined) report = await runOne(context, driver, task)
     else

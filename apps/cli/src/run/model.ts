@@ -44,7 +44,7 @@ function parseName(name: string, { baseUrl }: ModelFlags): ModelName {
   if (provider !== undefined) return { provider: provider as ModelName['provider'], id: id! }
   if (/^(scripted|anthropic|openai):?$/.test(name)) {
     throw usageError(
-      `--model: expected ${name.replace(':', '')}: with a ${name.startsWith('scripted') ? 'file' : 'model name'} behind it, found "${name}"`,
+      `model: expected ${name.replace(':', '')}: with a ${name.startsWith('scripted') ? 'file' : 'model name'} behind it, found "${name}"`,
     )
   }
   return { provider: baseUrl === undefined && name.startsWith('claude') ? 'anthropic' : 'openai', id: name }

@@ -62,8 +62,14 @@ const TEXTS: Partial<Record<string, (data: Data) => string>> = {
 /** `completed`, or `error MODEL_HTTP_ERROR: …`. */
 export function reasonText(reason: unknown): string {
   const { kind, error, reason: why } = (reason ?? {}) as { kind?: unknown; error?: Data; reason?: unknown }
-  if (error !== undefined && error !== null) return `${String(kind)} ${String(error.code)}: ${String(error.message)}`
+  if (error !== undefined && error !== null) return `${String(kind)} ${codedText(error)}`
   return typeof why === 'string' ? `${String(kind)}: ${why}` : String(kind)
+}
+
+/** Many messages begin with their code already. */
+function codedText({ code, message }: Data): string {
+  const text = String(message)
+  return text.startsWith(`${String(code)}: `) ? text : `${String(code)}: ${text}`
 }
 
 function messageText({ message }: Data): string {
