@@ -78,6 +78,13 @@ describe('a refused append changes nothing', () => {
     ['a restore on a surface type', 'user/message', user(), [restores(6)], 'SURFACE_INTENT_NOT_ALLOWED'],
     ['a plain append on a restore', 'surface/restore', {}, [APPEND], 'SURFACE_INTENT_NOT_ALLOWED'],
     ['a replace on a restore', 'surface/restore', {}, [replaces(6, 6, [6])], 'SURFACE_INTENT_NOT_ALLOWED'],
+    [
+      'ignorable on a restore',
+      'surface/restore',
+      {},
+      [{ ...restores(6), ignorable: true }],
+      'SURFACE_INTENT_NOT_ALLOWED',
+    ],
     ['a member nobody knows', 'user/message', user(), [{ ...APPEND, x: 1 }], 'SURFACE_INTENT_NOT_ALLOWED'],
     ['a symbol member', 'user/message', user(), [{ ...APPEND, [Symbol('s')]: 1 }], 'SURFACE_INTENT_NOT_ALLOWED'],
     [

@@ -59,6 +59,8 @@ describe('a replacement cites all that it shadows', () => {
     ['all but the last', [1, 2], '3'],
     ['all but the first', [2, 3], '1'],
     ['as many, but others', [0, 2, 3], '1'],
+    ['as many, but another in the middle', [1, 0, 3], '2'],
+    ['as many, but another at the end', [1, 2, 4], '3'],
   ])('%s is incomplete', (_, sources, missing) => {
     const session = say(Session.create(), 5)
     const intent = { surfaceOp: { op: 'replace', start: 1, end: 3 }, ...(sources && { sourceEventSeqs: sources }) }

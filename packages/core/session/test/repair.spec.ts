@@ -296,6 +296,27 @@ describe('closeInterruptedTurn', () => {
     expect(closing[0]).toMatchObject({ data: { step: 2 }, sourceEventSeqs: [9] })
   })
 
+  test('of two open calls of one id, what began is the younger', () => {
+    const closing = close(session => {
+      session.append('assistant/message', assistant('', ['a']), APPEND) // 2
+      session.append('assistant/message', assistant('', ['a'], 2), APPEND) // 3
+      session.append('tool/call', call('a', 2)) // 4
+    })
+    expect(kinds(closing)).toEqual(['a TOOL_NOT_STARTED', 'a TOOL_OUTCOME_UNKNOWN', 'turn/end'])
+    expect(closing.map(event => event.sourceEventSeqs?.[0])).toEqual([2, 4, undefined])
+  })
+
+  test('rewriting an old result does not answer a new call of the same id', () => {
+    const closing = close(session => {
+      session.append('assistant/message', assistant('', ['a']), APPEND) // 2
+      session.append('tool/result', result('a'), APPEND) // 3
+      session.append('assistant/message', assistant('', ['a'], 2), APPEND) // 4
+      session.append('tool/result', result('a', 'short'), replaces(3, 3, [3]))
+    })
+    expect(kinds(closing)).toEqual(['a TOOL_NOT_STARTED', 'turn/end'])
+    expect(closing[0]?.sourceEventSeqs).toEqual([4])
+  })
+
   test('a result that was rewritten stays an answer', () => {
     const closing = close(session => {
       session.append('assistant/message', assistant('', ['a']), APPEND) // 2

@@ -186,6 +186,7 @@ describe('a load that fails', () => {
     ],
     ['gives another type than its landmark', [{ seq: 2, time: 1, type: 'turn/start', data: {} }]],
     ['gives another op than its landmark', [{ ...reread(log().slice(2, 3))[0], ...replaces(1, 1, [1]) }]],
+    ['gives another surface type than its landmark', [{ ...reread(log().slice(2, 3))[0], type: 'context/message' }]],
     ['gives no event', [undefined]],
   ]
   test.each(broken)('%s: is HISTORY_UNREADABLE, changes nothing, and can be tried again', (_, failure) => {
