@@ -44,7 +44,7 @@ async function* play(chunks: readonly Chunk[], signal: AbortSignal): AsyncGenera
 function takeChunks(script: Script, request: ModelRequest, n: number): readonly Chunk[] {
   try {
     const reply = typeof script === 'function' ? script(request, n) : script[n]
-    if (reply) return reply.chunks ?? chunksOf(reply, nextCallNumber(request))
+    if (reply) return reply.chunks ?? chunksOf(reply, request)
     return [
       failure('SCRIPT_EXHAUSTED', `the script has no reply for request ${n + 1}; add one, or see why it is asked`),
     ]
@@ -53,8 +53,9 @@ function takeChunks(script: Script, request: ModelRequest, n: number): readonly 
   }
 }
 
-function chunksOf(reply: ScriptedReply, firstCall: number): Chunk[] {
+function chunksOf(reply: ScriptedReply, request: ModelRequest): Chunk[] {
   const { text, reasoning, toolCalls = [], usage, error } = reply
+  const firstCall = toolCalls.every(({ toolCallId }) => toolCallId !== undefined) ? 0 : nextCallNumber(request)
   const chunks: Chunk[] = []
   if (reasoning !== undefined) chunks.push({ type: 'reasoning-delta', id: 'reasoning', text: reasoning })
   if (text !== undefined) chunks.push({ type: 'text-delta', id: 'text', text })
