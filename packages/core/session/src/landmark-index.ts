@@ -31,13 +31,16 @@ export class LandmarkIndex {
     )
   }
 
-  /** Whether an event is what the index says of its place. */
+  /** Whether an event is what the index says of its place. A start that the index does not list is no lie about another event. */
   agreesWith({ seq, type, surfaceOp }: SessionEvent): boolean {
-    const found = this.markers[countBelow(this.markers, seq, marker => marker.seq)]
-    const marker = found?.seq === seq ? found : undefined
-    if (marker?.surfaceOp !== surfaceOp && JSON.stringify(marker?.surfaceOp) !== JSON.stringify(surfaceOp)) return false
-    if (marker !== undefined && marker.type !== type) return false
-    return [...this.seqs].every(([listed, seqs]) => (seqs[countBelow(seqs, seq, s => s)] === seq) === (listed === type))
+    const marker = this.markers[countBelow(this.markers, seq, other => other.seq)]
+    if (marker?.seq === seq) return marker.type === type && isSameOp(marker.surfaceOp, surfaceOp)
+    if (surfaceOp !== undefined) return false
+    for (const [listed, seqs] of this.seqs) {
+      const isListed = seqs[countBelow(seqs, seq, other => other)] === seq
+      if (isListed ? listed !== type : listed === type && type === 'request/header') return false
+    }
+    return true
   }
 
   /** A copy that knows only the first `length` events. */
@@ -53,6 +56,10 @@ export class LandmarkIndex {
 }
 
 // --- internal ---
+
+function isSameOp(a: SessionEvent['surfaceOp'], b: SessionEvent['surfaceOp']): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b)
+}
 
 /** How many entries of a rising list have a seq below `limit`. */
 function countBelow<T>(list: readonly T[], limit: number, seqOf: (entry: T) => number): number {

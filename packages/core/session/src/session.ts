@@ -3,11 +3,12 @@ import { ColdLog, EventLog } from './event-log.js'
 import type { EventMap, EventType, IntentOf, SessionEvent, SessionHeader } from './events.js'
 import { sealHeader } from './header.js'
 import { LandmarkIndex, type LandmarkType } from './landmark-index.js'
-import type { SessionLandmarks, SurfaceMarker } from './landmarks.js'
+import type { SessionLandmarks } from './landmarks.js'
 import type { Message } from './messages.js'
 import type { ModelRequest, RequestHeader } from './model.js'
 import { type ErrorListener, Observers, type SessionListener } from './observers.js'
 import { Projection } from './projection.js'
+import { checkAgainst, checkVisible, givenEvents, indexLandmarks } from './resume-landmarks.js'
 import { sealEvent, sealStored, within } from './seal-event.js'
 import {
   applySurface,
@@ -95,17 +96,14 @@ export class Session {
   static resume(options: ResumeOptions): Session {
     const { length, landmarks } = options
     const accepted = new Set(options.acceptUnknown)
-    const index = new LandmarkIndex()
-    const seal = (source: unknown, seq: number) => sealAgainst(index, sealStored(source, seq, `event ${seq}`, accepted))
-    const cold = new ColdLog(length, options.load, seal)
-    indexLandmarks(index, landmarks, length)
-    const given = new Map(
-      [...landmarks.surface, ...landmarks.headers, ...landmarks.open].map(event => [event.seq, event]),
-    )
-    for (const [seq, event] of given) {
-      if (!isSeqBelow(length, seq)) failLandmarks(`events below the length ${length}`, String(seq))
-      cold.keep(seal(event, seq))
+    const index = indexLandmarks(landmarks, length)
+    const seal = (source: unknown, seq: number) => {
+      const event = sealStored(source, seq, `event ${seq}`, accepted)
+      checkAgainst(index, event)
+      return event
     }
+    const cold = new ColdLog(length, options.load, seal)
+    for (const [seq, event] of givenEvents(landmarks, length)) cold.keep(seal(event, seq))
     const session = new Session(sealHeader(options.header, undefined, Date.now), new EventLog(cold), index, options)
     checkVisible(session.surface.seqs(), landmarks.surface)
     if (options.readOnly)
@@ -277,53 +275,6 @@ function buildRequest(header: RequestHeader, messages: Message[]): ModelRequest 
     ...(rules !== undefined && { rules }),
     messages,
   })
-}
-
-function indexLandmarks(index: LandmarkIndex, landmarks: SessionLandmarks, length: number): void {
-  const lists: Record<LandmarkType, readonly number[]> = {
-    'turn/start': landmarks.turns,
-    'step/start': landmarks.steps,
-    'request/header': landmarks.headers.map(({ seq }) => seq),
-  }
-  for (const marker of landmarks.markers) index.markers.push(copyMarker(marker))
-  for (const [type, seqs] of Object.entries(lists)) for (const seq of seqs) index.seqs.get(type)!.push(seq)
-  for (const seqs of [landmarks.markers.map(({ seq }) => seq), ...Object.values(lists)]) checkRising(seqs, length)
-}
-
-function checkRising(seqs: readonly number[], length: number): void {
-  let previous = -1
-  for (const seq of seqs) {
-    if (!isSeqBelow(length, seq) || seq <= previous)
-      failLandmarks(`rising seqs below ${length}`, `${seq} after ${previous}`)
-    previous = seq
-  }
-}
-
-function checkVisible(seqs: readonly number[], surface: readonly SessionEvent[]): void {
-  if (seqs.length !== surface.length) failLandmarks(`${seqs.length} visible events`, String(surface.length))
-  const wrong = seqs.findIndex((seq, i) => surface[i]?.seq !== seq)
-  if (wrong >= 0) failLandmarks(`event ${seqs[wrong]} at place ${wrong} of the surface`, String(surface[wrong]?.seq))
-}
-
-/** An event read later must say what its landmark said when the log was opened. */
-function sealAgainst(index: LandmarkIndex, event: SessionEvent): SessionEvent {
-  if (!index.agreesWith(event)) failLandmarks(`event ${event.seq} to be what its landmark says`, 'another one')
-  return event
-}
-
-/** What the surface needs of a marker; the caller keeps no hold on it. */
-function copyMarker({ seq, type, surfaceOp: op }: SurfaceMarker): SurfaceMarker {
-  if (op === 'append') return { seq, type, surfaceOp: op }
-  if (op?.op !== 'replace' && op?.op !== 'restore') failLandmarks(`a surfaceOp for event ${seq}`, 'none')
-  return { seq, type, surfaceOp: { ...op } }
-}
-
-function isSeqBelow(length: number, seq: number): boolean {
-  return Number.isInteger(seq) && seq >= 0 && seq < length
-}
-
-function failLandmarks(expected: string, found = 'not'): never {
-  throw new SessionError('SEED_INVALID', `landmarks: expected ${expected}, found ${found}; rebuild the store's index`)
 }
 
 function clamp(index: number, length: number): number {

@@ -1,0 +1,66 @@
+import { SessionError } from './errors.js'
+import type { SessionEvent } from './events.js'
+import { LandmarkIndex, type LandmarkType } from './landmark-index.js'
+import type { SessionLandmarks, SurfaceMarker } from './landmarks.js'
+
+/** The index of a stored log, from what its store says of it. Every refusal here is `SEED_INVALID`. */
+export function indexLandmarks(landmarks: SessionLandmarks, length: number): LandmarkIndex {
+  const index = new LandmarkIndex()
+  const lists: Record<LandmarkType, readonly number[]> = {
+    'turn/start': landmarks.turns,
+    'step/start': landmarks.steps,
+    'request/header': landmarks.headers.map(({ seq }) => seq),
+  }
+  for (const marker of landmarks.markers) index.markers.push(copyMarker(marker))
+  for (const [type, seqs] of Object.entries(lists)) for (const seq of seqs) index.seqs.get(type)!.push(seq)
+  for (const seqs of [landmarks.markers.map(({ seq }) => seq), ...Object.values(lists)]) checkRising(seqs, length)
+  return index
+}
+
+/** The events that came with the landmarks, each once, by seq. */
+export function givenEvents({ surface, headers, open }: SessionLandmarks, length: number): Map<number, SessionEvent> {
+  const given = new Map([...surface, ...headers, ...open].map(event => [event.seq, event]))
+  for (const seq of given.keys()) {
+    if (!isSeqBelow(length, seq)) failLandmarks(`events below the length ${length}`, String(seq))
+  }
+  return given
+}
+
+/** What came as visible is what the markers fold to. */
+export function checkVisible(seqs: readonly number[], surface: readonly SessionEvent[]): void {
+  if (seqs.length !== surface.length) failLandmarks(`${seqs.length} visible events`, String(surface.length))
+  const wrong = seqs.findIndex((seq, i) => surface[i]?.seq !== seq)
+  if (wrong >= 0) failLandmarks(`event ${seqs[wrong]} at place ${wrong} of the surface`, String(surface[wrong]?.seq))
+}
+
+/** An event that is read must be what the index said of its place when the log was opened. */
+export function checkAgainst(index: LandmarkIndex, event: SessionEvent): void {
+  if (!index.agreesWith(event)) failLandmarks(`event ${event.seq} to be what its landmark says`, 'another one')
+}
+
+// --- internal ---
+
+function checkRising(seqs: readonly number[], length: number): void {
+  let previous = -1
+  for (const seq of seqs) {
+    if (!isSeqBelow(length, seq) || seq <= previous) {
+      failLandmarks(`rising seqs below ${length}`, `${seq} after ${previous}`)
+    }
+    previous = seq
+  }
+}
+
+/** What the surface needs of a marker; the caller keeps no hold on it. */
+function copyMarker({ seq, type, surfaceOp: op }: SurfaceMarker): SurfaceMarker {
+  if (op === 'append') return { seq, type, surfaceOp: op }
+  if (op?.op !== 'replace' && op?.op !== 'restore') failLandmarks(`a surfaceOp for event ${seq}`, 'none')
+  return { seq, type, surfaceOp: { ...op } }
+}
+
+function isSeqBelow(length: number, seq: number): boolean {
+  return Number.isInteger(seq) && seq >= 0 && seq < length
+}
+
+function failLandmarks(expected: string, found: string): never {
+  throw new SessionError('SEED_INVALID', `landmarks: expected ${expected}, found ${found}; rebuild the store's index`)
+}
