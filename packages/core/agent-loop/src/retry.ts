@@ -1,5 +1,5 @@
 import type { ModelOutcome, Plugin } from '@palimpsest/host'
-import { untilStopped } from './until-stopped.js'
+import { onAbort, untilStopped } from './until-stopped.js'
 
 export interface RetryOptions {
   /** Attempts in all; default 4. */
@@ -42,7 +42,10 @@ export function retry(options: RetryOptions = {}): Plugin {
 
 function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
+    const timer = setTimeout(() => {
+      off()
+      resolve()
+    }, ms)
+    const off = onAbort(signal, () => clearTimeout(timer))
   })
 }

@@ -23,12 +23,11 @@ export function untilStopped<T>(promise: Promise<T>, signal: AbortSignal, graceM
       if (wait > 0) timer = setTimeout(leave, wait)
       else leave()
     }
+    const off = onAbort(signal, stop)
     const release = () => {
       clearTimeout(timer)
-      signal.removeEventListener('abort', stop)
+      off()
     }
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop)
     promise.then(
       value => {
         release()
@@ -49,12 +48,33 @@ export function throwIfStopped(signal: AbortSignal): void {
 /** A controller that follows `parent` until it is released. */
 export function childController(parent: AbortSignal): { controller: AbortController; release: () => void } {
   const controller = new AbortController()
-  const follow = () => controller.abort(parent.reason)
-  if (parent.aborted) follow()
-  else parent.addEventListener('abort', follow)
-  return { controller, release: () => parent.removeEventListener('abort', follow) }
+  return { controller, release: onAbort(parent, () => controller.abort(parent.reason)) }
+}
+
+/**
+ * Runs `run` when `signal` is aborted, or now if it is. Answers what takes it off. However many wait, the
+ * signal itself has one listener: Node warns of a leak at the eleventh.
+ */
+export function onAbort(signal: AbortSignal, run: () => void): () => void {
+  if (signal.aborted) {
+    run()
+    return none
+  }
+  const waiting = listeners.get(signal) ?? listen(signal)
+  waiting.add(run)
+  return () => waiting.delete(run)
 }
 
 // --- internal ---
 
 const none = () => 0
+const listeners = new WeakMap<AbortSignal, Set<() => void>>()
+
+function listen(signal: AbortSignal): Set<() => void> {
+  const waiting = new Set<() => void>()
+  listeners.set(signal, waiting)
+  signal.addEventListener('abort', () => {
+    for (const run of waiting) run()
+  })
+  return waiting
+}

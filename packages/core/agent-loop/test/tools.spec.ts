@@ -380,6 +380,28 @@ describe('the order', () => {
   })
 })
 
+describe('many at once', () => {
+  test('warn of no leak', async () => {
+    const warnings: Error[] = []
+    const hear = (warning: Error) => warnings.push(warning)
+    process.on('warning', hear)
+    const gate = deferred<string>()
+    const calls = Array.from({ length: 40 }, (_, i) => call('t', `c${i}`))
+    const made = setup([{ toolCalls: calls }, {}], {
+      maxParallelToolCalls: 40,
+      tools: [tool('t', () => gate.promise, { parallelSafe: true })],
+    })
+    made.agent.send('go')
+    await seen(made.session, event => event.type === 'tool/call' && event.data.toolCallId === 'c39')
+    gate.resolve('ok')
+    await made.agent.idle()
+    await new Promise(resolve => setImmediate(resolve))
+    process.off('warning', hear)
+    expect(warnings).toEqual([])
+    expect(made.log().filter(line => line.startsWith('result'))).toHaveLength(40)
+  })
+})
+
 describe('the write-ahead', () => {
   test('a body starts when its tool/call is durable, and not before', async () => {
     const gates: Deferred<void>[] = []
