@@ -1,6 +1,6 @@
 // From a bare clone to built packages. Needs nothing but Node, because nothing is installed yet.
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
@@ -90,7 +90,10 @@ async function install() {
 
 async function build() {
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  return (await phase('building what changed', process.execPath, [tsc, '-b'])).ok
+  const { ok } = await phase('building what changed', process.execPath, [tsc, '-b'])
+  // The compiler leaves a command without the right to be executed; npm linked it before it was there.
+  if (ok) chmodSync(join(root, 'apps', 'cli', 'dist', 'main.js'), 0o755)
+  return ok
 }
 
 const HEARTBEAT_MS = 2_000

@@ -34,8 +34,9 @@ export class LandmarkIndex {
   /** Whether an event is what the index says of its place. A start that the index does not list is no lie about another event. */
   agreesWith({ seq, type, surfaceOp }: SessionEvent): boolean {
     const marker = this.markers[countBelow(this.markers, seq, other => other.seq)]
-    if (marker?.seq === seq) return marker.type === type && isSameOp(marker.surfaceOp, surfaceOp)
-    if (surfaceOp !== undefined) return false
+    const isMarked = marker?.seq === seq
+    if (isMarked ? marker.type !== type || !isSameOp(marker.surfaceOp, surfaceOp) : surfaceOp !== undefined)
+      return false
     for (const [listed, seqs] of this.seqs) {
       const isListed = seqs[countBelow(seqs, seq, other => other)] === seq
       if (isListed ? listed !== type : listed === type && type === 'request/header') return false
