@@ -1,4 +1,4 @@
-import type { SessionEvent, SessionHeader } from '@palimpsest/session'
+import { SessionError, type SessionEvent, type SessionHeader } from '@palimpsest/session'
 import {
   assertSessionId,
   type LazyLog,
@@ -115,7 +115,7 @@ class JsonlBackend implements SessionBackend {
       try {
         await work(own)
       } catch (error) {
-        if (error instanceof PersistenceError || error instanceof RangeError) throw error
+        if (isOurs(error)) throw error
         throw own.fail(writeFailed(own.id, error))
       }
     })
@@ -140,11 +140,15 @@ function describeChain(chain: Chain): LazyLog {
   return { header, length, load, damage, ...chain.readLandmarks() }
 }
 
+function isOurs(error: unknown): boolean {
+  return error instanceof PersistenceError || error instanceof SessionError || error instanceof RangeError
+}
+
 async function coded<T>(id: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof PersistenceError || error instanceof RangeError) throw error
+    if (isOurs(error)) throw error
     throw writeFailed(id, error)
   }
 }

@@ -4,6 +4,7 @@ import {
   type SessionEvent,
   type SessionHeader,
   type SessionLandmarks,
+  type SurfaceMarker,
 } from '@palimpsest/session'
 import { type Damage, PersistenceError } from '@palimpsest/session-persistence'
 import type { Disk } from './disk.js'
@@ -18,7 +19,6 @@ import {
   readHeaderLine,
 } from './log-file.js'
 import type { Paths } from './paths.js'
-import type { Crc } from './record.js'
 import type { ScannedRecord } from './scan.js'
 import { Segment, type SegmentOptions } from './segment.js'
 import { markerOf, type Place } from './stretch.js'
@@ -74,7 +74,7 @@ export class Chain {
   }
 
   /** The checksum of a record before any hole, as it stands on its line. */
-  crcOf(seq: number): Crc {
+  crcOf(seq: number): string {
     return this.segments.find((_, i) => seq < this.#ends[i]!)!.crcOf(seq)
   }
 
@@ -96,13 +96,15 @@ export class Chain {
   /** What a session needs of the part before any hole; reads the visible events and the open turn. */
   readLandmarks(): { landmarks: SessionLandmarks; unknown: { seq: number; type: string }[] } {
     const stretches = this.#soundSegments().flatMap(segment => segment.stretches)
-    const markers = stretches.flatMap(({ markers }) => markers.map(markerOf))
+    const placed = stretches.flatMap(({ markers }) => markers)
     const turns = stretches.flatMap(({ turns }) => turns)
     const turnEnd = stretches.findLast(({ turnEnd }) => turnEnd !== undefined)?.turnEnd ?? -1
     const lastTurn = turns.at(-1) ?? -1
-    const surface = this.#readPlaced(foldSurface(markers), segment =>
-      segment.stretches.flatMap(({ markers }) => markers),
-    )
+    const visible = foldSurface(placed.map(({ marker }) => marker))
+    const surface = this.#readPlaced(visible, segment => segment.stretches.flatMap(({ markers }) => markers))
+    // A visible event brings its sources along; those of the others are read out of the runs.
+    const events = new Map(surface.map(event => [event.seq, event]))
+    const markers = placed.map(place => (events.get(place.seq) as SurfaceMarker | undefined) ?? markerOf(place))
     const headerSeqs = stretches.flatMap(({ headers }) => headers.map(({ seq }) => seq))
     return {
       landmarks: {

@@ -1,6 +1,6 @@
 import { closeFile, type Disk, isErrno, O_RDONLY, openFile, readFully } from './disk.js'
 import { readLines } from './lines.js'
-import { type Crc, decodeRecord, type RecordBuffer } from './record.js'
+import { type Crc, crcText, decodeRecord, type RecordBuffer } from './record.js'
 import type { Place, PlacedMarker } from './stretch.js'
 import { OFFSET_EVERY, Stretch } from './stretch.js'
 
@@ -23,8 +23,8 @@ export function addCheckpoint(buffer: RecordBuffer, stretch: Stretch, header: Cr
     to,
     offset,
     end,
-    last: [lastOffset, lastCrc],
-    header,
+    last: [lastOffset, crcText(lastCrc)],
+    header: crcText(header),
     markers: stretch.markers.map(({ marker, offset, bytes, runs }) =>
       runs === undefined
         ? [marker.seq, marker.type, marker.surfaceOp, offset, bytes]
@@ -48,18 +48,10 @@ export function readIndex(disk: Disk, path: string, header: Crc, base: number, o
   const fd = openIndex(disk, path)
   if (fd === undefined) return { stretches: [], bytes: 0 }
   try {
-    const stretches: Stretch[] = []
-    let bytes = 0
-    let last = new Stretch(base, base, offset, { lastOffset: 0, lastCrc: header })
-    for (const line of readLines((into, at) => readFully(disk, fd, into, at), 0)) {
-      const record = line.terminated ? decodeRecord(line.buffer, line.start, line.end) : undefined
-      const stretch = record && planStretch(record.value as Checkpoint, last, header)
-      if (stretch === undefined) break
-      stretches.push(stretch)
-      bytes += line.bytes
-      last = stretch
-    }
-    return { stretches, bytes }
+    const { ino, size, mtimeMs } = disk.fstatSync(fd)
+    const key = [path, ino, size, mtimeMs, header, base, offset].join()
+    if (lastRead?.key !== key) lastRead = { key, index: parseIndex(disk, fd, header, base, offset) }
+    return { ...lastRead.index, stretches: [...lastRead.index.stretches] }
   } catch {
     // Only a cache: what cannot be read is as good as absent.
     return { stretches: [], bytes: 0 }
@@ -70,13 +62,31 @@ export function readIndex(disk: Disk, path: string, header: Crc, base: number, o
 
 // --- internal ---
 
+/** Who opens a session has just looked at it: the same index would be parsed twice. Finished stretches never change. */
+let lastRead: { key: string; index: StoredIndex } | undefined
+
+function parseIndex(disk: Disk, fd: number, header: Crc, base: number, offset: number): StoredIndex {
+  const stretches: Stretch[] = []
+  let bytes = 0
+  let last = new Stretch(base, base, offset, { lastOffset: 0, lastCrc: header })
+  for (const line of readLines((into, at) => readFully(disk, fd, into, at), 0)) {
+    const record = line.terminated ? decodeRecord(line.buffer, line.start, line.end) : undefined
+    const stretch = record && planStretch(record.value as Checkpoint, last, header)
+    if (stretch === undefined) break
+    stretches.push(stretch)
+    bytes += line.bytes
+    last = stretch
+  }
+  return { stretches, bytes }
+}
+
 interface Checkpoint {
   from: number
   to: number
   offset: number
   end: number
-  last: [number, Crc]
-  header: Crc
+  last: [number, string]
+  header: string
   markers: [number, string, unknown, number, number, number[]?][]
   headers: [number, number, number][]
   turns: number[]
@@ -97,10 +107,11 @@ function openIndex(disk: Disk, path: string): number | undefined {
 
 /** The checkpoint's stretch, if it goes on where `last` ended. Its crc vouches for its shape. */
 function planStretch(point: Checkpoint, last: Stretch, header: Crc): Stretch | undefined {
-  if (point.header !== header || point.from !== last.to || point.offset !== last.end) return undefined
+  if (point.header !== crcText(header) || point.from !== last.to || point.offset !== last.end) return undefined
   const { base } = last
   if (point.offsets.length !== offsetsBelow(point.to - base) - offsetsBelow(point.from - base)) return undefined
-  const [lastOffset, lastCrc] = point.last
+  const lastOffset = point.last[0]
+  const lastCrc = Number.parseInt(point.last[1], 16)
   const stretch = new Stretch(base, point.from, point.offset, { lastOffset, lastCrc })
   return Object.assign(stretch, {
     to: point.to,

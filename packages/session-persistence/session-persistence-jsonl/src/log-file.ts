@@ -76,7 +76,7 @@ export function readHeaderLine(read: ReadAt): HeaderLine | Damage {
     return { header: record.value, crc: record.crc, end: line.bytes, isTerminated: line.terminated }
   }
   const foreign = record === undefined ? foreignHeader(line.buffer.toString('utf8', line.start, line.end)) : undefined
-  if (foreign !== undefined) return { header: foreign, crc: '', end: line.bytes, isTerminated: line.terminated }
+  if (foreign !== undefined) return { header: foreign, crc: 0, end: line.bytes, isTerminated: line.terminated }
   return headerDamage(line.terminated ? 'HEADER_DAMAGED' : 'HEADER_TORN', line.bytes)
 }
 

@@ -4,8 +4,13 @@ import { crc32 } from 'node:zlib'
 export const TAIL_BYTES = 18
 export const NEWLINE = 0x0a
 
-/** The checksum as it stands on a line: CRC-32 of the bytes before the tail, eight lower-case hex digits. */
-export type Crc = string
+/** CRC-32 of a line's bytes before its tail. */
+export type Crc = number
+
+/** The checksum as it stands on a line: eight lower-case hex digits. */
+export function crcText(crc: Crc): string {
+  return crc.toString(16).padStart(8, '0')
+}
 
 export interface DecodedRecord {
   readonly value: unknown
@@ -42,8 +47,8 @@ export class RecordBuffer {
     const start = this.#length
     // The closing brace is written and then overwritten by the tail.
     const end = start + this.#bytes.write(text, start) - 1
-    const crc = hex(crc32(this.#bytes.subarray(start, end)))
-    this.#length = end + this.#bytes.write(`,"crc":"${crc}"}\n`, end, 'latin1')
+    const crc = crc32(this.#bytes.subarray(start, end))
+    this.#length = end + this.#bytes.write(`,"crc":"${crcText(crc)}"}\n`, end, 'latin1')
     return crc
   }
 
@@ -73,8 +78,8 @@ export function encodeRecord(value: object): { bytes: Buffer; crc: Crc } {
 export function decodeRecord(bytes: Buffer, start: number, end: number): DecodedRecord | undefined {
   const tail = end - TAIL_BYTES
   if (tail <= start) return undefined
-  const crc = hex(crc32(bytes.subarray(start, tail)))
-  if (bytes.toString('latin1', tail, end) !== `,"crc":"${crc}"}`) return undefined
+  const crc = crc32(bytes.subarray(start, tail))
+  if (!hasTail(bytes, tail, crc)) return undefined
   const comma = bytes[tail]!
   bytes[tail] = CLOSING_BRACE
   try {
@@ -92,6 +97,15 @@ const CLOSING_BRACE = 0x7d
 const SCRATCH_BYTES = 8 * 1024
 const LARGEST_KEPT_BYTES = 1024 * 1024
 
-function hex(checksum: number): Crc {
-  return checksum.toString(16).padStart(8, '0')
+const TAIL_START = Buffer.from(',"crc":"')
+const TAIL_END = Buffer.from('"}')
+const DIGITS = Buffer.from('0123456789abcdef')
+
+/** Compares bytes, as this is done for every record that is read. */
+function hasTail(bytes: Buffer, tail: number, crc: Crc): boolean {
+  for (let i = 0; i < 8; i++) {
+    if (bytes[tail + i] !== TAIL_START[i]) return false
+    if (bytes[tail + 8 + i] !== DIGITS[(crc >>> (28 - 4 * i)) & 15]) return false
+  }
+  return bytes[tail + 16] === TAIL_END[0] && bytes[tail + 17] === TAIL_END[1]
 }

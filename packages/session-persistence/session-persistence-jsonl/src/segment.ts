@@ -3,7 +3,7 @@ import type { SessionEvent, SessionHeader } from '@palimpsest/session'
 import type { Damage } from '@palimpsest/session-persistence'
 import { INDEX_FROM_BYTES, readIndex } from './index-file.js'
 import { firstSeqOf, type HeaderLine, isHeaderDamage, type LogFile, readHeaderLine } from './log-file.js'
-import { type Crc, decodeRecord } from './record.js'
+import { type Crc, crcText, decodeRecord } from './record.js'
 import { Scan, type ScannedRecord } from './scan.js'
 import { OFFSET_EVERY, type Place, Stretch } from './stretch.js'
 
@@ -140,13 +140,13 @@ export class Segment {
   }
 
   /** The checksum of a record, as it stands on its line. */
-  crcOf(seq: number): Crc {
+  crcOf(seq: number): string {
     let crc: Crc | undefined
     this.#walk(seq, seq + 1, record => {
       crc = record.crc
     })
     if (crc === undefined) throw unreadable(this.file.path, seq)
-    return crc
+    return crcText(crc)
   }
 
   // --- internal ---
