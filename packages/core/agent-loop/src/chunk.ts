@@ -24,8 +24,8 @@ const SHAPES: Record<Chunk['type'], (fields: Fields) => boolean> = {
   file: ({ mediaType, data }) => areStrings(mediaType, data),
   finish: ({ finishReason, usage }) =>
     FINISH_REASONS.includes(finishReason) && (usage === undefined || isObject(usage)),
-  error: ({ error }) =>
-    isObject(error) && areStrings(error.code, error.message) && typeof error.retryable === 'boolean',
+  // A failure that does not say so is not retryable.
+  error: ({ error }) => isObject(error) && areStrings(error.code, error.message),
 }
 
 function areStrings(...values: unknown[]): boolean {

@@ -15,7 +15,7 @@ interface Plan {
   replies: Reply[]
   behaviours: Behaviour[]
   /** At this many events something happens to the agent. */
-  acts: { at: number; verb: 'cancel' | 'steer' | 'inject' | 'send' | 'configure' }[]
+  acts: { at: number; verb: 'cancel' | 'steer' | 'inject' | 'send' | 'configure' | 'dispose' }[]
   parallel: number
   failAt: number
 }
@@ -31,7 +31,10 @@ const plans: fc.Arbitrary<Plan> = fc.record({
   ),
   behaviours: fc.array(fc.constantFrom('ok', 'ok', 'throws', 'hangs', 'odd', 'stops'), { minLength: 4, maxLength: 4 }),
   acts: fc.array(
-    fc.record({ at: fc.nat(60), verb: fc.constantFrom('cancel', 'cancel', 'steer', 'inject', 'send', 'configure') }),
+    fc.record({
+      at: fc.nat(60),
+      verb: fc.constantFrom('cancel', 'cancel', 'steer', 'inject', 'send', 'configure', 'dispose'),
+    }),
     { maxLength: 5 },
   ),
   parallel: fc.integer({ min: 1, max: 3 }),
@@ -71,13 +74,18 @@ async function runPlan(plan: Plan): Promise<void> {
     maxParallelToolCalls: plan.parallel,
     cancelGraceMs: 0,
   })
+  const admissions: Promise<number>[] = []
   session.on(({ seq }) => {
-    for (const { at, verb } of plan.acts) if (at === seq) act(agent, verb)
+    for (const { at, verb } of plan.acts) if (at === seq) admissions.push(...act(agent, verb))
   })
-  agent.send('go')
+  admissions.push(agent.send('go').admitted)
   await agent.idle()
   await agent.dispose()
 
+  const admitted = await Promise.allSettled(admissions)
+  const seqs = admitted.flatMap(one => (one.status === 'fulfilled' ? [one.value] : []))
+  for (const seq of seqs) expect(session.at(seq)?.type).toMatch(/^(user|steering|context)\/message$/)
+  expect(new Set(seqs).size).toBe(seqs.length)
   checkNesting(session.events)
   checkCalls(session.events)
   expect(received).toEqual(asked.map(({ request }) => request))
@@ -89,11 +97,14 @@ function fail(error: unknown): never {
   throw error
 }
 
-function act(agent: ReturnType<typeof createAgent>, verb: Plan['acts'][number]['verb']): void {
+function act(agent: ReturnType<typeof createAgent>, verb: Plan['acts'][number]['verb']): Promise<number>[] {
+  if (agent.status === 'disposed') return []
   if (verb === 'cancel') agent.cancel()
+  else if (verb === 'dispose') void agent.dispose()
   else if (verb === 'configure') agent.configure({ system: `system ${agent.session.length}` })
-  else if (verb === 'inject') agent.inject('context', 'test')
-  else agent[verb](verb)
+  else if (verb === 'inject') return [agent.inject('context', 'test').admitted]
+  else return [agent[verb](verb).admitted]
+  return []
 }
 
 function modelOf({ replies }: Plan, received: ModelRequest[], hang: () => void): ModelPort {
