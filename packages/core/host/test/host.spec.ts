@@ -104,6 +104,18 @@ describe('agents', () => {
   })
 })
 
+describe('an agent that took the name of another', () => {
+  test('keeps it when the other one goes', () => {
+    const host = createHost()
+    const session = Session.create({ id: 's' })
+    const [old, young] = [fakeAgent(session), fakeAgent(session)]
+    host.emit('agent/created', old)
+    host.emit('agent/created', young)
+    host.emit('agent/disposed', old)
+    expect(host.agents.get('s')).toBe(young)
+  })
+})
+
 describe('listeners', () => {
   test('that throw or reject stop nothing, and are reported with the plugin’s name', async () => {
     const { host, errors } = collecting()
@@ -412,6 +424,23 @@ describe('intercept', () => {
       }),
     )
     await expect(run(host)).rejects.toThrow('handler')
+  })
+
+  test('a next that nobody awaits brings nothing down when it fails', async () => {
+    const host = createHost()
+    const unhandled: unknown[] = []
+    const hear = (error: unknown) => unhandled.push(error)
+    process.on('unhandledRejection', hear)
+    await plug(host, ctx =>
+      ctx.around('tool/execute', async (_, next) => {
+        void next()
+        return 'at once'
+      }),
+    )
+    expect(await run(host, () => Promise.reject(new Error('late')))).toBe('at once')
+    await new Promise(resolve => setImmediate(resolve))
+    process.off('unhandledRejection', hear)
+    expect(unhandled).toEqual([])
   })
 
   test('a handler taken off before its turn is passed over', async () => {
