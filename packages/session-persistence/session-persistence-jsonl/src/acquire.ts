@@ -47,8 +47,8 @@ function hasReadableLog({ disk, paths }: Directory, id: string): boolean {
 }
 
 async function openLog(lease: JsonlLease): Promise<void> {
-  const { directory, id } = lease.lock
-  const own = openOwnFile(directory.disk, directory.paths, id, O_RDWR | O_APPEND)
+  const { directory, id, hasLog } = lease.lock
+  const own = hasLog ? openOwnFile(directory.disk, directory.paths, id, O_RDWR | O_APPEND) : undefined
   if (own === undefined) return
   if (isHeaderDamage(own.line)) {
     own.file.close()

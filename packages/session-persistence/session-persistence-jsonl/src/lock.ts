@@ -9,6 +9,8 @@ import { lockEpoch, temporaryEpoch } from './paths.js'
 export class HeldLock {
   /** Whether the owner before let go of it in order: what he had written was then synced. */
   wasReleased = true
+  /** Whether the session may have had a log once the lock was there: an earlier owner may just be putting one in place. */
+  hasLog = true
   readonly #path: string
   readonly #nextPath: string
 
@@ -86,6 +88,7 @@ export async function takeLock(directory: Directory, id: string, options: LockOp
     const lock = placeLock(directory, id, highest + 1, stateAfter(before))
     const seen = await listAndSync(directory, lock)
     if (lock !== undefined && highestEpoch(seen.of(id)) === lock.epoch) {
+      lock.hasLog = seen.of(id).some(name => name.endsWith('.jsonl') || temporaryEpoch(name) !== undefined)
       lock.wasReleased = before?.state.isReleased ?? true
       return swept(lock, seen.of(id))
     }

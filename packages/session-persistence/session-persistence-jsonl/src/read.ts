@@ -15,21 +15,24 @@ export async function readLog(
   const from = Math.max(0, range.from ?? 0)
   const to = Math.max(0, range.to ?? Number.POSITIVE_INFINITY)
   const isWhole = from === 0 && to === Number.POSITIVE_INFINITY
-  const log = (await readOnce(directory, id, from, to, isWhole)) ?? (await readOnce(directory, id, from, to, true))
-  if (log === undefined) return undefined
+  let log = await readOnce(directory, id, from, to, isWhole)
+  if (log === MISLED) log = await readOnce(directory, id, from, to, true)
+  if (log === undefined || log === MISLED) return undefined
   return { ...log, damage: await settled(directory, id, log.damage) }
 }
 
 // --- internal ---
 
-/** `undefined` too where the index leads nowhere: then everything is to be looked at. */
+/** The index leads nowhere: everything is to be looked at. */
+const MISLED = Symbol('misled by the index')
+
 async function readOnce(
   directory: Directory,
   id: string,
   from: number,
   to: number,
   isWhole: boolean,
-): Promise<StoredLog | undefined> {
+): Promise<StoredLog | typeof MISLED | undefined> {
   const own = openOwnFile(directory.disk, directory.paths, id, O_RDONLY)
   if (own === undefined) return undefined
   const line = closing(own.file, () => assertHeaderLine(own.line, id))
@@ -46,7 +49,7 @@ async function readOnce(
   )
   try {
     const events = isWhole ? scanned : joinIndexed(chain, from, to, scanned)
-    return events && { header: chain.header, events, length: chain.length, damage: chain.damage }
+    return events === undefined ? MISLED : { header: chain.header, events, length: chain.length, damage: chain.damage }
   } finally {
     chain.close()
   }
