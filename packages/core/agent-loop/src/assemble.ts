@@ -97,9 +97,6 @@ function isWritten(part: AssistantPart): boolean {
 /** Key by key within each provider's object; the later one wins. */
 function merge(earlier: ProviderOptions | undefined, later: ProviderOptions | undefined): ProviderOptions | undefined {
   if (!earlier || !later) return later ?? earlier
-  const merged = Object.entries(later).map(([name, options]) => [
-    name,
-    Object.hasOwn(earlier, name) ? { ...earlier[name], ...options } : options,
-  ])
+  const merged = Object.entries(later).map(([name, options]) => [name, { ...earlier[name], ...options }])
   return { ...earlier, ...Object.fromEntries(merged) }
 }

@@ -1,7 +1,7 @@
 import { retry } from '@palimpsest/agent-loop'
 import { createHost } from '@palimpsest/host'
 import type { Chunk } from '@palimpsest/session'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { call, deferred, finish, never, ofType, port, seen, setup, text, tool } from './harness.js'
 
 const hangs = () =>
@@ -268,7 +268,21 @@ describe('cancel', () => {
 
   test('in a tool that finishes in its grace keeps the true result', async () => {
     const finishes = (signal: AbortSignal) => onAbort(signal).then(({ name }) => name)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     expect(await cancelInTool(finishes)).toBe('result call-1 "AbortError" < tool/call')
+    expect(vi.getTimerCount()).toBe(0)
+    vi.useRealTimers()
+  })
+
+  test('does not reach the signal of a tool that had ended', async () => {
+    const signals: AbortSignal[] = []
+    const { agent, session } = setup([{ toolCalls: [call('now')] }, { text: 'ok' }], {
+      tools: [tool('now', (_, { signal }) => signals.push(signal))],
+    })
+    session.on(event => event.type === 'step/start' && event.data.step === 2 && agent.cancel())
+    agent.send('go')
+    await agent.idle()
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false])
   })
 
   test('in a tool that does not stop is TOOL_OUTCOME_UNKNOWN after the grace', async () => {

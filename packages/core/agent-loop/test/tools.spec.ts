@@ -473,6 +473,21 @@ describe('the write-ahead', () => {
     expect(asked).toEqual(['a'])
   })
 
+  test('a handler cannot pass off as a result what was not made durable', async () => {
+    const host = createHost()
+    await host.use(around(async (_, next) => next().catch(() => 'all is well') as never))
+    const made = setup([{ toolCalls: [call('t', 'a')] }], {
+      host,
+      tools: [tool('t', () => 1)],
+      flush: async () => {
+        if (made.session.events.some(({ type }) => type === 'tool/call')) throw new Error('disk full')
+      },
+    })
+    made.agent.send('go')
+    await made.agent.idle()
+    expect(made.log().slice(5)).toEqual(['result a ABORTED_BEFORE_DISPATCH < tool/call', ')', '} error FLUSH_FAILED'])
+  })
+
   test('in a group the one whose flush failed takes the later ones with it; those that run keep their truth', async () => {
     const gate = deferred<string>()
     let calls = 0

@@ -422,6 +422,15 @@ describe('a session that refuses', () => {
     expect(agent.status).toBe('idle')
   })
 
+  test('at the start of a step tells whoever had injected', async () => {
+    const { agent, session } = setup([{ text: 'ok' }])
+    session.on(event => event.type === 'step/start' && session.makeReadOnly('it is closed'))
+    const { admitted } = agent.inject('c', 'x')
+    agent.send('go')
+    await expect(admitted).rejects.toMatchObject({ code: 'SESSION_READ_ONLY' })
+    await agent.idle()
+  })
+
   test('in mid-turn leaves the agent idle too', async () => {
     const { model } = port(async function* () {
       yield text('a')
