@@ -1,5 +1,5 @@
 import { copyBytes, keepAside } from './aside.js'
-import { type Chain, openChain, openOwnFile } from './chain.js'
+import { type Chain, openChain, openOwnFile, openOwnLog } from './chain.js'
 import { isCheckpointDue, writeCheckpoint } from './checkpoint.js'
 import type { Directory } from './directory.js'
 import { closeFile, createFile, discard, isErrno, O_APPEND, O_RDWR, syncData, writeAll } from './disk.js'
@@ -30,9 +30,9 @@ export async function acquireLease(
 export async function reopenLog(lease: JsonlLease, options: { isWhole?: boolean } = {}): Promise<Chain> {
   const { directory, id } = lease.lock
   lease.chain?.close()
-  const own = openOwnFile(directory.disk, directory.paths, id, O_RDWR | O_APPEND)
+  const own = openOwnLog(directory.disk, directory.paths, id, O_RDWR | O_APPEND)
   if (own === undefined) throw lease.fail(lease.fenced())
-  lease.chain = await openChain(directory.paths, { file: own.file, line: assertHeaderLine(own.line, id) }, options)
+  lease.chain = await openChain(directory.paths, own, options)
   return lease.chain
 }
 
@@ -49,19 +49,16 @@ function hasReadableLog({ disk, paths }: Directory, id: string): boolean {
 async function openLog(lease: JsonlLease): Promise<void> {
   const { directory, id, hasLog } = lease.lock
   const own = hasLog ? openOwnFile(directory.disk, directory.paths, id, O_RDWR | O_APPEND) : undefined
+  own?.file.close()
   if (own === undefined) return
   if (isHeaderDamage(own.line)) {
-    own.file.close()
     lease.headerDamage = own.line
     lease.damage.push(own.line)
     return
   }
-  const { file } = own
-  const chain = await openChain(directory.paths, { file, line: assertHeaderLine(own.line, id) })
-  lease.chain = chain
-  const mustRewrite = lease.lock.state.unsynced !== undefined
+  const chain = await reopenLog(lease)
   const end = await keepTail(lease, chain)
-  if (mustRewrite) await rewrite(lease, chain, end)
+  if (lease.lock.state.unsynced !== undefined) await rewrite(lease, chain, end)
   else await settle(lease, chain, end)
   if (isCheckpointDue(chain.own)) writeCheckpoint(directory, chain.own)
 }
@@ -69,10 +66,9 @@ async function openLog(lease: JsonlLease): Promise<void> {
 /** Puts what follows the last good record aside. A log with a hole is left as it is. Gives where the log ends. */
 async function keepTail(lease: JsonlLease, chain: Chain): Promise<number> {
   const { file, damage, tailFrom, scannedEnd } = chain.own
-  const { disk, directory } = { disk: file.disk, directory: lease.lock.directory }
-  const size = disk.fstatSync(file.fd).size
+  const { size } = file.disk.fstatSync(file.fd)
   if (chain.isHoled || size <= scannedEnd) return size
-  const kept = await keepAside(directory, lease.id, file.read, scannedEnd)
+  const kept = await keepAside(lease.lock.directory, lease.id, file.read, scannedEnd)
   for (const entry of damage.splice(tailFrom)) lease.damage.push({ ...entry, kept })
   return scannedEnd
 }

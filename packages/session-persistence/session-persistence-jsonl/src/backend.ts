@@ -88,11 +88,9 @@ class JsonlBackend implements SessionBackend {
   }
 
   async close(): Promise<void> {
-    for (const { reason } of (await Promise.allSettled([...this.#leases].map(lease => lease.release()))).filter(
-      result => result.status === 'rejected',
-    )) {
-      throw reason
-    }
+    const released = await Promise.allSettled([...this.#leases].map(lease => lease.release()))
+    const failed = released.find(result => result.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
   }
 
   async open(lease: Lease): Promise<LazyLog | undefined> {

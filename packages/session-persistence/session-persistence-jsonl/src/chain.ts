@@ -156,6 +156,12 @@ export function openOwnFile(disk: Disk, paths: Paths, id: string, flags: number)
   return closingOnFailure(file, () => ({ file, line: readHeaderLine(file.read) }))
 }
 
+/** The same, but only a log of this session in this format: `HEADER_DAMAGED`, `FORMAT_VERSION_UNSUPPORTED`. */
+export function openOwnLog(disk: Disk, paths: Paths, id: string, flags: number) {
+  const own = openOwnFile(disk, paths, id, flags)
+  return own && closingOnFailure(own.file, () => ({ file: own.file, line: assertHeaderLine(own.line, id) }))
+}
+
 /**
  * Opens the bases of a fork and reads the whole chain. `PARENT_MISMATCH` where a base is missing, is
  * another session's, or ends its shared prefix with another record. Closes all files if it throws.

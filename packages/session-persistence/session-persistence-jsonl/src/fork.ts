@@ -2,7 +2,7 @@ import type { SessionHeader } from '@palimpsest/session'
 import { assertHeaderId, PersistenceError } from '@palimpsest/session-persistence'
 import { reopenLog } from './acquire.js'
 import { copyBytes } from './aside.js'
-import { type Chain, openChain, openOwnFile } from './chain.js'
+import { type Chain, openChain, openOwnLog } from './chain.js'
 import { createLog } from './create.js'
 import {
   closeFile,
@@ -17,7 +17,7 @@ import {
 } from './disk.js'
 import type { JsonlLease } from './lease.js'
 import { highestLock } from './lock.js'
-import { assertHeaderLine, type LogFile } from './log-file.js'
+import type { LogFile } from './log-file.js'
 import type { Segment } from './segment.js'
 
 /** Makes the session of `lease` share the first `length` events of `header.parent.id`: its file under another name, not its bytes. */
@@ -51,14 +51,14 @@ export async function forkLog(lease: JsonlLease, header: SessionHeader, length: 
 const NO_LINKS = ['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EACCES']
 
 async function openParent({ lock: { directory } }: JsonlLease, id: string): Promise<Chain> {
-  const own = openOwnFile(directory.disk, directory.paths, id, O_RDONLY)
+  const own = openOwnLog(directory.disk, directory.paths, id, O_RDONLY)
   if (own === undefined) {
     throw new PersistenceError(
       'SESSION_NOT_FOUND',
       `there is no session "${id}" in this store; list() names what there is`,
     )
   }
-  return openChain(directory.paths, { file: own.file, line: assertHeaderLine(own.line, id) })
+  return openChain(directory.paths, own)
 }
 
 /** The parent's file, then the files below it, one name each; durable before the child has a log. */

@@ -1,10 +1,9 @@
 import type { SessionEvent } from '@palimpsest/session'
 import type { Damage, StoredLog } from '@palimpsest/session-persistence'
-import { type Chain, openChain, openOwnFile } from './chain.js'
+import { type Chain, openChain, openOwnLog } from './chain.js'
 import type { Directory } from './directory.js'
 import { O_RDONLY } from './disk.js'
 import { highestLock, isFree } from './lock.js'
-import { assertHeaderLine } from './log-file.js'
 
 /** Reads without a lease, beside whoever writes. A part of a large log is found through the index. */
 export async function readLog(
@@ -33,20 +32,15 @@ async function readOnce(
   to: number,
   isWhole: boolean,
 ): Promise<StoredLog | typeof MISLED | undefined> {
-  const own = openOwnFile(directory.disk, directory.paths, id, O_RDONLY)
+  const own = openOwnLog(directory.disk, directory.paths, id, O_RDONLY)
   if (own === undefined) return undefined
-  const line = closing(own.file, () => assertHeaderLine(own.line, id))
   const scanned: SessionEvent[] = []
-  const chain = await openChain(
-    directory.paths,
-    { file: own.file, line },
-    {
-      isWhole,
-      onRecord: ({ event }) => {
-        if (event.seq >= from && event.seq < to) scanned.push(event)
-      },
+  const chain = await openChain(directory.paths, own, {
+    isWhole,
+    onRecord: ({ event }) => {
+      if (event.seq >= from && event.seq < to) scanned.push(event)
     },
-  )
+  })
   try {
     const events = isWhole ? scanned : joinIndexed(chain, from, to, scanned)
     return events === undefined ? MISLED : { header: chain.header, events, length: chain.length, damage: chain.damage }
@@ -74,13 +68,4 @@ async function settled(directory: Directory, id: string, damage: Damage[]): Prom
   if (damage.at(-1)?.code !== 'RECORD_TORN') return damage
   const lock = await highestLock(directory, id)
   return lock === undefined || isFree(lock) ? damage : damage.slice(0, -1)
-}
-
-function closing<T>(file: { close(): void }, work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    file.close()
-    throw error
-  }
 }
