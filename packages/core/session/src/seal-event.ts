@@ -115,8 +115,8 @@ function readMembers(source: object, allowed: ReadonlySet<PropertyKey>, code: Se
 
 function sealMarks(source: Members, path: string): Marks {
   const marks: Marks = {}
-  if (source.sourceEventSeqs !== undefined) marks.sourceEventSeqs = sealSeqs(source.sourceEventSeqs, path)
   if (source.surfaceOp !== undefined) marks.surfaceOp = sealOp(source.surfaceOp, path)
+  if (source.sourceEventSeqs !== undefined) marks.sourceEventSeqs = sealSeqs(source.sourceEventSeqs, path)
   if (source.ignorable !== undefined) {
     if (source.ignorable !== true) fail('SURFACE_INTENT_NOT_ALLOWED', `${path}.ignorable: expected true or nothing`)
     marks.ignorable = true

@@ -158,7 +158,7 @@ export class Session {
     return this.#log.at(seq)
   }
 
-  /** The half-open range, clamped like `Array.prototype.slice`; O(length of the range). Frozen. */
+  /** The half-open range, clamped to the log: a seq below 0 is 0; O(length of the range). Frozen. */
   slice(from = 0, to = this.length): readonly SessionEvent[] {
     const start = clamp(from, this.length)
     return Object.freeze(this.#log.slice(start, Math.max(start, clamp(to, this.length))))
@@ -278,6 +278,5 @@ function buildRequest(header: RequestHeader, messages: Message[]): ModelRequest 
 }
 
 function clamp(index: number, length: number): number {
-  const whole = Math.trunc(index) || 0
-  return whole < 0 ? Math.max(0, length + whole) : Math.min(whole, length)
+  return Math.min(Math.max(Math.trunc(index) || 0, 0), length)
 }

@@ -1,5 +1,5 @@
 import { SessionError, type SessionErrorCode } from './errors.js'
-import type { SessionEvent } from './events.js'
+import type { RestoreOp, SessionEvent, SurfaceOp } from './events.js'
 import type { SurfaceMarker } from './landmarks.js'
 
 /** The ordered chain of events that the model sees now. One live object per session; what it returns is frozen. */
@@ -76,6 +76,7 @@ export function planSurface(
   event: SessionEvent,
   toolCallIdAt: (seq: number) => unknown,
 ): SurfaceChange | undefined {
+  if (event.surfaceOp !== undefined) checkNamed(surface, event.surfaceOp)
   if (event.sourceEventSeqs !== undefined) checkSources(event.sourceEventSeqs, event.seq)
   if (event.surfaceOp === undefined) return undefined
   const cited = event.sourceEventSeqs ?? []
@@ -193,11 +194,16 @@ function link(
   surface.size += growth
 }
 
+/** What an edit names comes first: sources that repeat a wrong name are no second mistake. */
+function checkNamed(surface: SurfaceManager, op: SurfaceOp | RestoreOp): void {
+  if (op === 'append') return
+  if (op.op === 'restore') findReplacement(surface, op.node)
+  else findEnds(surface, op.start, op.end)
+}
+
 /** A range longer than what is cited cannot be right, so the walk ends there: it never scans the surface. */
 function findRange(surface: SurfaceManager, start: number, end: number, cited?: readonly number[]): SurfaceRange {
-  const first = surface.visible(start)
-  const last = surface.visible(end)
-  if (first === undefined || last === undefined) failUnknown(surface, start, end, first === undefined ? start : end)
+  const { first, last } = findEnds(surface, start, end)
   const limit = cited?.length ?? surface.size
   let inOrder = cited?.[0] === start
   let count = 1
@@ -207,6 +213,13 @@ function findRange(surface: SurfaceManager, start: number, end: number, cited?: 
     inOrder &&= node.seq === cited?.[count]
   }
   return { first, last, count, inOrder }
+}
+
+function findEnds(surface: SurfaceManager, start: number, end: number) {
+  const first = surface.visible(start)
+  const last = surface.visible(end)
+  if (first === undefined || last === undefined) failUnknown(surface, start, end, first === undefined ? start : end)
+  return { first, last }
 }
 
 function failUnknown(surface: SurfaceManager, start: number, end: number, missing: number): never {

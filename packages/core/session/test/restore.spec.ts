@@ -100,15 +100,19 @@ describe('a restore', () => {
     session.append('user/message', user(), replaces(3, 3, [3])) // 5 6
     session.append('turn/start', { turn: 1 })
     session.append('surface/restore', {}, restores(6)) // 5 3
-    const append = () =>
-      appendLoose(session, 'surface/restore', {}, { surfaceOp: { op: 'restore', node }, sourceEventSeqs: [0] })
-    expectRefused(session, append, 'SURFACE_RESTORE_INVALID', String(node))
+    for (const source of [0, node]) {
+      const append = () =>
+        appendLoose(session, 'surface/restore', {}, { surfaceOp: { op: 'restore', node }, sourceEventSeqs: [source] })
+      expectRefused(session, append, 'SURFACE_RESTORE_INVALID', String(node))
+    }
   })
 
   test.each([-1, 0.5, Number.NaN, '5', null, undefined])('of %j, which is no seq, is refused', node => {
     const session = nested()
-    const intent = { surfaceOp: { op: 'restore', node }, sourceEventSeqs: [5] }
-    expectRefused(session, () => appendLoose(session, 'surface/restore', {}, intent), 'SURFACE_RESTORE_INVALID')
+    for (const source of [5, node]) {
+      const intent = { surfaceOp: { op: 'restore', node }, sourceEventSeqs: [source] }
+      expectRefused(session, () => appendLoose(session, 'surface/restore', {}, intent), 'SURFACE_RESTORE_INVALID')
+    }
   })
 
   test.each([

@@ -136,8 +136,10 @@ describe('a replacement', () => {
     const session = say(Session.create(), 3)
     session.append('turn/start', { turn: 1 })
     session.append('user/message', user('sum'), replaces(0, 0, [0]))
-    const append = () => session.append('user/message', user(), replaces(start, end, [1]))
-    expectRefused(session, append, 'SURFACE_RANGE_UNKNOWN', word)
+    for (const sources of [[1], [...new Set([start, end])]]) {
+      const append = () => session.append('user/message', user(), replaces(start, end, sources))
+      expectRefused(session, append, 'SURFACE_RANGE_UNKNOWN', word)
+    }
   })
 
   test.each([-1, -0, 1.5, Number.NaN, 2 ** 53, '0', null, undefined, [0]])('with endpoint %j is refused', bad => {
@@ -146,8 +148,13 @@ describe('a replacement', () => {
       [bad, 1],
       [0, bad],
     ]) {
-      const intent = { surfaceOp: { op: 'replace', start, end }, sourceEventSeqs: [0, 1] }
-      expectRefused(session, () => appendLoose(session, 'user/message', user(), intent), 'SURFACE_RANGE_UNKNOWN')
+      for (const sourceEventSeqs of [
+        [0, 1],
+        [start, end],
+      ]) {
+        const intent = { surfaceOp: { op: 'replace', start, end }, sourceEventSeqs }
+        expectRefused(session, () => appendLoose(session, 'user/message', user(), intent), 'SURFACE_RANGE_UNKNOWN')
+      }
     }
   })
 
