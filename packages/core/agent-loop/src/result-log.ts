@@ -40,11 +40,15 @@ function sealResult(step: Step, call: ToolCallPart, result: CallResult): CallRes
   }
 }
 
-/** A call that never began needs no record: recovery tells the same truth about it. */
+/**
+ * A call that never began needs no record: recovery tells the same truth about it. Nobody waits for the
+ * flush: a store that fails now says so again before the next effect.
+ */
 function logSettled({ loop, turn, step }: Step, { toolCallId }: ToolCallPart, result: CallResult): void {
   const { output, error, callSeq } = result
   if (callSeq === undefined) return
   loop.session.append('tool/settled', { turn, step, toolCallId, output, ...(error ? { error } : {}) })
+  loop.durability.flush().catch(() => {})
 }
 
 function logResult(step: Step, answerSeq: number, call: ToolCallPart, result: CallResult): void {

@@ -1,6 +1,6 @@
 import { defineTool, type Tool, toolOutput } from '@palimpsest/agent-loop'
 import { createHost, type Plugin } from '@palimpsest/host'
-import type { ToolOutput } from '@palimpsest/session'
+import { Session, type ToolOutput } from '@palimpsest/session'
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { call, type Deferred, deferred, never, ofType, seen, setup, tool } from './harness.js'
@@ -309,6 +309,23 @@ describe('the order', () => {
       'result c "c" < tool/call',
       'result d "d" < tool/call',
     ])
+  })
+
+  test('a settled result is made durable at once, not when the slower call ends', async () => {
+    const gate = deferred<string>()
+    const safe = tool('safe', (_, { toolCallId }) => (toolCallId === 'a' ? gate.promise : 'b'), { parallelSafe: true })
+    const session = Session.create()
+    const flushed = deferred()
+    const flush = async () => {
+      if (session.events.some(({ type }) => type === 'tool/settled')) flushed.resolve()
+    }
+    const script = [{ toolCalls: [call('safe', 'a'), call('safe', 'b')] }, { text: 'done' }]
+    const { agent } = setup(script, { session, flush, tools: [safe] })
+    agent.send('go')
+    await flushed.promise
+    expect(session.events.some(({ type }) => type === 'tool/result')).toBe(false)
+    gate.resolve('a')
+    await agent.idle()
   })
 
   test('no more than maxParallelToolCalls at once', async () => {
