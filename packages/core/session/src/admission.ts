@@ -19,11 +19,29 @@ export function sealJson(value: unknown, path: string, level = 1): JsonValue {
   }
 }
 
-/** Whether the prototype of `value` is that of a plain object, of this realm or of another. */
+/** Whether the prototype of `value` is that of a plain object, of this realm or of another. A Proxy that refuses to say is none. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  const proto = Object.getPrototypeOf(value)
-  return proto === null || proto === Object.prototype || isForeignRoot(proto, 'isPrototypeOf')
+  if (typeof value !== 'object' || value === null) return false
+  try {
+    if (Array.isArray(value)) return false
+    const proto = Object.getPrototypeOf(value)
+    return proto === null || proto === Object.prototype || isForeignRoot(proto, 'isPrototypeOf')
+  } catch {
+    return false
+  }
+}
+
+/** A value as a refusal shows it. Never throws, whatever a Proxy does. */
+export function describe(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)
+  if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value)
+  if (value === null || value === undefined) return String(value)
+  if (typeof value !== 'object') return `a ${typeof value}`
+  try {
+    return Array.isArray(value) ? 'an array' : 'an object'
+  } catch {
+    return 'an object that cannot be looked at'
+  }
 }
 
 /** A number that JSON gives back as it was; a time is one too. */

@@ -1,9 +1,10 @@
 import type { SessionEvent, SurfaceOp } from './events.js'
-import type { AssistantMessage, ToolOutput } from './messages.js'
+import type { AssistantMessage, AssistantPart, ToolCallPart, ToolOutput } from './messages.js'
 
 /**
  * The events that close a log which stopped in mid-turn, to be appended as they are; none where no
- * turn is open. Pure and idempotent; takes the whole log or what follows the last `turn/start`.
+ * turn is open. Pure and idempotent; takes the whole log or what follows the last `turn/start`. Whatever
+ * the kernel admits can be closed: what an event should say and does not is left out.
  *
  * A missing result is never turned into success: a call that was settled gets its true result, one
  * that began gets `TOOL_OUTCOME_UNKNOWN`, one that never began `TOOL_NOT_STARTED`. Calls that the
@@ -15,7 +16,13 @@ export function closeInterruptedTurn(events: readonly SessionEvent[]): SessionEv
   if (open === undefined || last === undefined) return []
   const closing: SessionEvent[] = []
   const add = (type: string, data: object, marks: object = {}) =>
-    closing.push({ seq: last.seq + 1 + closing.length, time: last.time, type, data, ...marks } as SessionEvent)
+    closing.push({
+      seq: last.seq + 1 + closing.length,
+      time: last.time,
+      type,
+      data: withoutUndefined(data),
+      ...marks,
+    } as SessionEvent)
 
   for (const call of unansweredCalls(open)) {
     const { data, source } = resultOf(call)
@@ -23,7 +30,7 @@ export function closeInterruptedTurn(events: readonly SessionEvent[]): SessionEv
   }
   const { turn } = open[0]!.data as { turn: number }
   const step = openStep(open)
-  if (step !== undefined) add('step/end', { turn, step })
+  if (step !== undefined) add('step/end', { turn, step: step.data.step })
   add('turn/end', { turn, reason: { kind: 'interrupted' } })
   return closing
 }
@@ -51,9 +58,9 @@ function openTurn(events: readonly SessionEvent[]): readonly SessionEvent[] | un
   return undefined
 }
 
-function openStep(open: readonly SessionEvent[]): number | undefined {
+function openStep(open: readonly SessionEvent[]): SessionEvent<'step/start'> | undefined {
   const edge = open.findLast(event => event.type === 'step/start' || event.type === 'step/end')
-  return edge?.type === 'step/start' ? (edge.data as { step: number }).step : undefined
+  return edge?.type === 'step/start' ? edge : undefined
 }
 
 /** In the order of the calls. Ids may repeat: an event belongs to the youngest open call of its id. */
@@ -88,7 +95,7 @@ function callsOf(event: SessionEvent<'assistant/message'>): OpenCall[] {
   const { turn, step } = event.data
   const message: AssistantMessage = event.data.message
   return message.content.flatMap(part =>
-    part.type === 'tool-call' && !part.providerExecuted
+    isCall(part) && !part.providerExecuted
       ? [
           {
             turn,
@@ -103,8 +110,18 @@ function callsOf(event: SessionEvent<'assistant/message'>): OpenCall[] {
   )
 }
 
+/** The kernel vouches for the list of parts, not for what is in it. Without an id there is nothing to answer. */
+function isCall(part: AssistantPart | null): part is ToolCallPart {
+  return part?.type === 'tool-call' && typeof part.toolCallId === 'string'
+}
+
+function withoutUndefined(data: object): object {
+  return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== undefined))
+}
+
 function resultOf(call: OpenCall): { data: object; source: number } {
-  const { turn, step, toolCallId, toolName, settled } = call
+  const { turn, step, toolCallId, settled } = call
+  const toolName = call.toolName ?? ''
   const source = call.call ?? call.assistant
   const result = (output: ToolOutput) => ({
     turn,
@@ -112,7 +129,7 @@ function resultOf(call: OpenCall): { data: object; source: number } {
     toolCallId,
     message: { role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output }] },
   })
-  if (settled !== undefined) {
+  if (settled?.data.output !== undefined) {
     const { output, error } = settled.data
     return { source, data: error === undefined ? result(output) : { ...result(output), error } }
   }

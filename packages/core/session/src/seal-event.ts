@@ -1,4 +1,4 @@
-import { hasVisibleExtras, isLosslessNumber, isPlainObject, sealJson } from './admission.js'
+import { describe, hasVisibleExtras, isLosslessNumber, isPlainObject, sealJson } from './admission.js'
 import { SessionError, type SessionErrorCode } from './errors.js'
 import { isKnownType, roleOf } from './event-types.js'
 import type { RestoreOp, SessionEvent, SurfaceOp } from './events.js'
@@ -63,10 +63,8 @@ export function within<T>(path: string, body: () => T): T {
   }
 }
 
-// --- internal ---
-
 /** An accessor or a Proxy of the caller's may throw: a refusal like any other, with its cause. */
-function readable<T>(code: SessionErrorCode, path: string, body: () => T): T {
+export function readable<T>(code: SessionErrorCode, path: string, body: () => T): T {
   try {
     return body()
   } catch (cause) {
@@ -74,6 +72,8 @@ function readable<T>(code: SessionErrorCode, path: string, body: () => T): T {
     throw new SessionError(code, `${path}: expected members that can be read, found one that throws`, { cause })
   }
 }
+
+// --- internal ---
 
 function buildEvent(seq: number, time: number, type: string, data: JsonValue, marks: Marks): SessionEvent {
   checkData(type, data)
@@ -229,14 +229,6 @@ function isRestore(op: SurfaceOp | RestoreOp): op is RestoreOp {
 
 function isSeq(value: unknown): value is number {
   return Number.isSafeInteger(value) && !Object.is(value, -0) && (value as number) >= 0
-}
-
-function describe(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)
-  if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value)
-  if (Array.isArray(value)) return 'an array'
-  if (value === null || value === undefined) return String(value)
-  return `a${typeof value === 'object' ? 'n object' : ` ${typeof value}`}`
 }
 
 function fail(code: SessionErrorCode, message: string): never {

@@ -1,3 +1,4 @@
+import { describe } from './admission.js'
 import { SessionError } from './errors.js'
 import { ColdLog, EventLog } from './event-log.js'
 import type { EventMap, EventType, IntentOf, SessionEvent, SessionHeader } from './events.js'
@@ -9,7 +10,7 @@ import type { ModelRequest, RequestHeader } from './model.js'
 import { type ErrorListener, Observers, type SessionListener } from './observers.js'
 import { Projection } from './projection.js'
 import { checkAgainst, checkVisible, givenEvents, indexLandmarks } from './resume-landmarks.js'
-import { sealEvent, sealStored, within } from './seal-event.js'
+import { readable, sealEvent, sealStored, within } from './seal-event.js'
 import {
   applySurface,
   foldSurface,
@@ -246,10 +247,13 @@ export class Session {
   }
 
   #admitSeed(seed: readonly SessionEvent[]): void {
-    if (!Array.isArray(seed)) throw new SessionError('SEED_INVALID', 'seed: expected an array of events')
-    for (let seq = 0; seq < seed.length; seq++) {
+    if (!readable('SEED_INVALID', 'seed', () => Array.isArray(seed)))
+      throw new SessionError('SEED_INVALID', 'seed: expected an array of events')
+    const length = readable('SEED_INVALID', 'seed', () => seed.length)
+    for (let seq = 0; seq < length; seq++) {
       const path = `seed[${seq}]`
-      const event = sealStored(seed[seq], seq, path, this.#acceptUnknown)
+      const source = readable('SEED_INVALID', path, () => seed[seq])
+      const event = sealStored(source, seq, path, this.#acceptUnknown)
       const change =
         event.surfaceOp === undefined
           ? undefined
@@ -260,7 +264,7 @@ export class Session {
 
   #checkLength(length: number): void {
     if (!Number.isInteger(length) || length < 0 || length > this.length) {
-      throw new RangeError(`expected a length from 0 to ${this.length}, found ${length}`)
+      throw new RangeError(`expected a length from 0 to ${this.length}, found ${describe(length)}`)
     }
   }
 }

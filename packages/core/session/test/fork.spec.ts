@@ -98,6 +98,10 @@ describe('a fork', () => {
     expect(child.header.createdAt).toBe(42)
   })
 
+  test.each([Symbol('s'), 1n, Object.create(null)])('of a length that has no text is a RangeError', length => {
+    expect(() => eventful().fork({ length: length as number })).toThrow(RangeError)
+  })
+
   test.each([-1, 9, 0.5, Number.NaN, '1', null])('of length %j is a RangeError', length => {
     expect(() => eventful().fork({ length: length as number })).toThrow(RangeError)
   })

@@ -39,6 +39,13 @@ describe('a header', () => {
     expect(Session.create({ header }).header).toStrictEqual(given)
   })
 
+  test('that cannot be looked at is refused', () => {
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    expect(refusal(() => Session.create({ header: proxy })).code).toBe('HEADER_INVALID')
+    expect(refusal(() => Session.create({ header: { parent: proxy } as never })).code).toBe('NOT_LOSSLESS_JSON')
+  })
+
   test('is the same object every time', () => {
     const session = say(Session.create(), 1)
     expect(session.header).toBe(session.header)

@@ -17,6 +17,8 @@ import {
 
 type Write = (session: Session) => void
 
+const INTERRUPTED = { kind: 'interrupted' }
+
 /** A turn around `body`, behind an earlier turn that is closed. */
 function logOf(body: Write): readonly SessionEvent[] {
   const session = Session.create({ now: tickingClock() })
@@ -331,6 +333,45 @@ describe('closeInterruptedTurn', () => {
     expect(kinds(closing)).toEqual(['turn/end'])
   })
 
+  test.each<[name: string, events: [type: string, data: object][], closing: object[]]>([
+    [
+      'a turn and a step without numbers',
+      [
+        ['turn/start', {}],
+        ['step/start', {}],
+      ],
+      [{}, { reason: INTERRUPTED }],
+    ],
+    [
+      'parts that are none, and a call without an id',
+      [
+        ['turn/start', { turn: 1 }],
+        ['assistant/message', odd(null, 1, 'x', [], {}, { type: 'tool-call' }, { type: 'tool-call', toolCallId: 7 })],
+      ],
+      [{ turn: 1, reason: INTERRUPTED }],
+    ],
+    [
+      'a message without a step, whose call has no name and settled without an output',
+      [
+        ['turn/start', { turn: 1 }],
+        ['assistant/message', odd({ type: 'tool-call', toolCallId: 'a' })],
+        ['tool/call', { toolCallId: 'a' }],
+        ['tool/settled', { toolCallId: 'a' }],
+      ],
+      [
+        expect.objectContaining({ toolCallId: 'a', error: expect.objectContaining({ code: 'TOOL_OUTCOME_UNKNOWN' }) }),
+        { turn: 1, reason: INTERRUPTED },
+      ],
+    ],
+  ])('closes what the kernel admits: %s', (_, events, closing) => {
+    const seed = events.map(([type, data], seq) => {
+      return { seq, time: 1, type, data, ...(type === 'assistant/message' && APPEND) } as SessionEvent
+    })
+    const added = closeInterruptedTurn(Session.create({ seed }).events)
+    expect(added.map(({ data }) => data)).toEqual(closing)
+    expect(closeInterruptedTurn(Session.create({ seed: [...seed, ...added] }).events)).toEqual([])
+  })
+
   test('leaves the surface as it was but for the results', () => {
     const session = Session.create({ seed: LOGS['calls side by side']!.slice(0, 15) })
     const before = session.surface.seqs()
@@ -342,6 +383,11 @@ describe('closeInterruptedTurn', () => {
 })
 
 // --- internal ---
+
+/** An answer that says nothing about itself but these parts. */
+function odd(...content: unknown[]): object {
+  return { message: { role: 'assistant', content } }
+}
 
 function count(events: readonly SessionEvent[], type: string): number {
   return events.filter(event => event.type === type).length

@@ -147,6 +147,16 @@ describe('a bad seed is refused with its code and index', () => {
     }
   })
 
+  test.each<[name: string, seed: unknown]>([
+    ['a revoked list', revoked([])],
+    ['a revoked event', [revoked({})]],
+    ['an event with a revoked member', [{ seq: 0, time: 1, type: revoked({}), data: {} }]],
+    ['a list that cannot be read', new Proxy([1], { get: () => raise(new Error('no')) })],
+    ['a list without a length', new Proxy([1], { get: () => raise(null) })],
+  ])('one that nobody can look at: %s', (_, seed) => {
+    expect(refusal(() => Session.create({ seed: seed as SessionEvent[] })).code).toBe('SEED_INVALID')
+  })
+
   test('one with a hole', () => {
     const seed = [...say(Session.create(), 3).events]
     delete seed[1]
@@ -183,3 +193,15 @@ describe('markSurface', () => {
     expect(markSurface(marked)).toStrictEqual([...marked])
   })
 })
+
+// --- internal ---
+
+function revoked(target: object): object {
+  const { proxy, revoke } = Proxy.revocable(target, {})
+  revoke()
+  return proxy
+}
+
+function raise(error: unknown): never {
+  throw error
+}
