@@ -26,7 +26,8 @@ const session = Session.create()
 const agent = createAgent({ session, model, tools: [weather], system: 'Be brief.' })
 const { admitted } = agent.send('Where does it rain?')
 console.log('the question is event', await admitted)
-await agent.idle()
+await agent.idle() // resolves however the turn ended; the log says how
+assert.equal(session.events.at(-1).data.reason.kind, 'completed')
 
 for (const { seq, type, sourceEventSeqs } of session.events) {
   console.log(String(seq).padStart(3), type, sourceEventSeqs ? `from ${sourceEventSeqs}` : '')
