@@ -21,7 +21,7 @@ export type ExitCode = number
 export const EXIT_HELP = `Exit codes:
   0    done
   1    a failure was met or found: damage, a turn that ended in error
-  2    the command line cannot be understood
+  2    the command line cannot be understood, or lacks a model, a key or a task
   3    not found or refused: no such session, locked, an id that is taken or unsafe
   4    the turn used up --max-steps
   70   a fault of palimpsest itself

@@ -20,7 +20,7 @@ export function createProgram(): Command {
     .version(version())
     .option('--store <dir>', 'the folder of the sessions (default: $XDG_STATE_HOME/palimpsest/sessions)')
     .option('--json', 'print JSON for programs; errors too, on stderr')
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, subcommandTerm: command => `${command.name()} ${command.usage()}` })
     .showSuggestionAfterError()
     .addHelpText('after', `\n${EXIT_HELP}\n\npalimpsest help COMMAND shows a command's options and examples.`)
   for (const command of commands()) program.addCommand(command)

@@ -13,7 +13,7 @@ import { type EditReport, type Place, readEvents, replaceAndRestore, runToTheEnd
 /** `palimpsest demo`: the whole promise in seconds, offline, with nothing faked. */
 export function demoCommand(): Command {
   return new Command('demo')
-    .description('show an agent that is killed in mid-tool and goes on from the truth; offline, in a temporary folder')
+    .description('Show an agent that is killed in mid-tool and goes on from the truth; offline, in a temporary folder')
     .action(action(runDemo))
 }
 
