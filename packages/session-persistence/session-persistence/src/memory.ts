@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import type { SessionEvent, SessionHeader } from '@palimpsest/session'
 import { PersistenceError } from './errors.js'
 import { assertFormatVersion, assertHeaderId } from './header.js'
@@ -83,7 +84,8 @@ class MemoryBackend implements SessionBackend {
     if (length > log.length) {
       throw new RangeError(`length: expected at most ${log.length}, the stored events of "${parent}", found ${length}`)
     }
-    child.log = { header, events: log.events.slice(0, length) }
+    const events = log.events.slice(0, length)
+    child.log = { header: withParentCrc(header, events.at(-1)), events }
   }
 
   async *list(): AsyncIterable<SessionSummary> {
@@ -137,6 +139,13 @@ function summaryOf(id: string, header: SessionHeader, events: readonly SessionEv
     summary.bytes! += sizeOf(event)
   }
   return summary
+}
+
+/** The crc that the last shared record would have on a line of the JSONL store; a prefix of no records has none. */
+function withParentCrc(header: SessionHeader, last: SessionEvent | undefined): SessionHeader {
+  if (header.parent === undefined || header.parent.crc !== undefined || last === undefined) return header
+  const crc = crc32(JSON.stringify(last).slice(0, -1)).toString(16).padStart(8, '0')
+  return Object.freeze({ ...header, parent: Object.freeze({ ...header.parent, crc }) })
 }
 
 /** What a line of JSON would take. */

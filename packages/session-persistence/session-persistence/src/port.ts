@@ -2,7 +2,8 @@ import type { SessionEvent, SessionHeader, SessionLandmarks } from '@palimpsest/
 
 /** What a store found wrong, where, how much, and where the bytes were put (`null`: left where they are). */
 export interface Damage {
-  code: DamageCode
+  /** A `DamageCode`, or one that only this backend knows. */
+  code: string
   where: { line?: number; offset?: number; seq?: number }
   bytes: number
   kept: string | null
@@ -10,6 +11,7 @@ export interface Damage {
   mayHaveBeenAcknowledged?: true
 }
 
+/** What any store may find. */
 export type DamageCode =
   | 'RECORD_TORN'
   | 'RECORD_DAMAGED'

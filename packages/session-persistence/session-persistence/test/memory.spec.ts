@@ -1,5 +1,12 @@
+import { crc32 } from 'node:zlib'
 import { Session } from '@palimpsest/session'
-import { createMemoryBackend, type MemoryStore, openSession } from '@palimpsest/session-persistence'
+import {
+  createMemoryBackend,
+  createSession,
+  forkSession,
+  type MemoryStore,
+  openSession,
+} from '@palimpsest/session-persistence'
 import { testBackend } from '@palimpsest/session-persistence/conformance'
 import { expect, test } from 'vitest'
 import { lazyMemoryBackend } from './backends.js'
@@ -37,6 +44,19 @@ test('a fork shares its parent’s events and copies none', async () => {
   const { header } = Session.create({ id: 'child', header: { parent: { id: 'parent', length: 1 } } })
   await backend.fork(await backend.acquire('child'), header, 1)
   expect((await backend.read('child'))?.events[0]).toBe(event)
+})
+
+test('a fork names the crc of the last shared record, as a line of JSON would have it', async () => {
+  const backend = createMemoryBackend()
+  const { session, flush } = await createSession(backend, { id: 'parent' })
+  session.append('turn/start', { turn: 1 })
+  const last = session.append('turn/end', { turn: 1, reason: { kind: 'completed' } })
+  await flush()
+  const child = await forkSession(backend, 'parent', { id: 'child' })
+  const crc = crc32(JSON.stringify(last).replace(/\}$/, ''))
+  expect(child.session.header.parent).toEqual({ id: 'parent', length: 2, crc: crc.toString(16).padStart(8, '0') })
+  const empty = await forkSession(backend, 'parent', { id: 'empty', length: 0 })
+  expect(empty.session.header.parent).toEqual({ id: 'parent', length: 0 })
 })
 
 test('a backend without a store of its own begins empty', async () => {

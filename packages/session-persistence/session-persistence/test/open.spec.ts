@@ -90,7 +90,7 @@ describe('a log with a hole', () => {
   test('is forked up to it, and no further', async () => {
     const { backends } = await holed()
     const { session, report } = await forkSession(backends.whole!, 'a', { id: 'child' })
-    expect([session.header.parent, report.readOnly]).toEqual([{ id: 'a', length: 2 }, false])
+    expect([session.header.parent, report.readOnly]).toMatchObject([{ id: 'a', length: 2 }, false])
     await expect(forkSession(backends.whole!, 'a', { length: 3 })).rejects.toThrow(/RangeError|from 0 to 2/)
   })
 })
@@ -283,6 +283,6 @@ test('a fork of a fork names its own parent', async () => {
   const base = await storing()
   await (await forkSession(base, 'a', { id: 'b', length: 3 })).close()
   const { session } = await forkSession(base, 'b', { id: 'c' })
-  expect(session.header.parent).toEqual({ id: 'b', length: 4 })
+  expect(session.header.parent).toMatchObject({ id: 'b', length: 4 })
   expect(session.at(3)?.type).toBe('turn/end')
 })
