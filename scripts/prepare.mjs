@@ -91,8 +91,9 @@ async function install() {
 async function build() {
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   const { ok } = await phase('building what changed', process.execPath, [tsc, '-b'])
-  // The compiler leaves a command without the right to be executed; npm linked it before it was there.
-  if (ok) chmodSync(join(root, 'apps', 'cli', 'dist', 'main.js'), 0o755)
+  const command = join(root, 'apps', 'cli', 'dist', 'main.js')
+  // The compiler leaves a command without the right to be executed.
+  if (ok && existsSync(command)) chmodSync(command, 0o755)
   return ok
 }
 
