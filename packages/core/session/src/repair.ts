@@ -1,5 +1,6 @@
-import type { SessionEvent, SurfaceOp } from './events.js'
+import type { SessionEvent } from './events.js'
 import type { AssistantMessage, AssistantPart, ToolCallPart, ToolOutput } from './messages.js'
+import { VisibleTail } from './visible-tail.js'
 
 /**
  * The events that close a log which stopped in mid-turn, to be appended as they are; none where no
@@ -42,9 +43,8 @@ interface OpenCall {
   step: number
   toolCallId: string
   toolName: string
-  /** The visible message that asks for it: of the `assistant/message` and what replaced it. */
-  assistant: number
-  carriers: number[]
+  /** The `assistant/message` that asks for it, and those that replaced it and ask for it still. */
+  askers: number[]
   call?: number
   settled?: SessionEvent<'tool/settled'>
 }
@@ -77,10 +77,8 @@ function unansweredCalls(open: readonly SessionEvent[]): OpenCall[] {
     else if (event.type === 'tool/settled') calls[at]!.settled = event
     else if (event.surfaceOp === 'append') calls.splice(at, 1)
   }
-  return calls.flatMap(call => {
-    const assistant = call.carriers.findLast(seq => visible.has(seq))
-    return assistant === undefined ? [] : [{ ...call, assistant }]
-  })
+  for (const call of calls) call.askers = call.askers.filter(seq => visible.has(seq))
+  return calls.filter(({ askers }) => askers.length > 0)
 }
 
 /** A replacement asks for nothing new: it carries on the open calls that it repeats. */
@@ -88,7 +86,7 @@ function addCalls(calls: OpenCall[], event: SessionEvent<'assistant/message'>): 
   if (event.surfaceOp === 'append') calls.push(...callsOf(event))
   else
     for (const { toolCallId } of callsOf(event))
-      calls.findLast(call => call.toolCallId === toolCallId)?.carriers.push(event.seq)
+      calls.findLast(call => call.toolCallId === toolCallId)?.askers.push(event.seq)
 }
 
 function callsOf(event: SessionEvent<'assistant/message'>): OpenCall[] {
@@ -96,16 +94,7 @@ function callsOf(event: SessionEvent<'assistant/message'>): OpenCall[] {
   const message: AssistantMessage = event.data.message
   return message.content.flatMap(part =>
     isCall(part) && !part.providerExecuted
-      ? [
-          {
-            turn,
-            step,
-            toolCallId: part.toolCallId,
-            toolName: part.toolName,
-            assistant: event.seq,
-            carriers: [event.seq],
-          },
-        ]
+      ? [{ turn, step, toolCallId: part.toolCallId, toolName: part.toolName, askers: [event.seq] }]
       : [],
   )
 }
@@ -122,7 +111,7 @@ function withoutUndefined(data: object): object {
 function resultOf(call: OpenCall): { data: object; source: number } {
   const { turn, step, toolCallId, settled } = call
   const toolName = call.toolName ?? ''
-  const source = call.call ?? call.assistant
+  const source = call.call ?? call.askers.at(-1)!
   const result = (output: ToolOutput) => ({
     turn,
     step,
@@ -146,36 +135,4 @@ const OUTCOME_UNKNOWN = {
   code: 'TOOL_OUTCOME_UNKNOWN',
   message:
     'The session was interrupted while this tool ran. Its outcome is unknown: it may have run in part or in full. Verify the state before trying again.',
-}
-
-/**
- * Which of the open turn's events are still visible. What lies before the turn is not known here, so
- * a replacement that reaches back stands before all of the turn's own nodes.
- */
-class VisibleTail {
-  #seqs: number[] = []
-  readonly #below = new Map<number, number[]>()
-
-  has(seq: number): boolean {
-    return this.#seqs.includes(seq)
-  }
-
-  fold({ seq, surfaceOp: op }: { seq: number; surfaceOp?: SurfaceOp | { op: 'restore'; node: number } }): void {
-    if (op === undefined) return
-    if (op === 'append') this.#seqs.push(seq)
-    else if (op.op === 'replace') this.#replace(seq, op.start, op.end)
-    else this.#restore(op.node)
-  }
-
-  #replace(seq: number, start: number, end: number): void {
-    const from = this.#seqs.indexOf(start)
-    const to = this.#seqs.indexOf(end)
-    const node = from < 0 ? [] : [seq]
-    this.#below.set(seq, this.#seqs.splice(Math.max(from, 0), to < 0 ? 0 : to - Math.max(from, 0) + 1, ...node))
-  }
-
-  #restore(node: number): void {
-    const at = this.#seqs.indexOf(node)
-    this.#seqs.splice(Math.max(at, 0), at < 0 ? 0 : 1, ...(this.#below.get(node) ?? []))
-  }
 }
