@@ -1,6 +1,6 @@
 import { closeFile, type Disk, O_RDONLY, openFile, readFully } from './disk.js'
 import { isOwner, type Owner } from './owner.js'
-import { decodeRecord, encodeRecord, NEWLINE } from './record.js'
+import { NEWLINE } from './record.js'
 
 export interface LockState {
   readonly isReleased: boolean
@@ -19,7 +19,7 @@ export interface Lock {
 
 /** A lock as it is made: the owner's line, then a state of fixed width, rewritten in place. */
 export function encodeLock(owner: Owner, state: LockState): { bytes: Buffer; stateOffset: number } {
-  if (ownerLine?.owner !== owner) ownerLine = { owner, line: encodeRecord(owner).bytes }
+  if (ownerLine?.owner !== owner) ownerLine = { owner, line: Buffer.from(`${JSON.stringify(owner)}\n`) }
   const { line } = ownerLine
   return { bytes: Buffer.concat([line, encodeState(state)]), stateOffset: line.length }
 }
@@ -49,7 +49,8 @@ let ownerLine: { owner: Owner; line: Buffer } | undefined
 
 const STATE_BYTES = 48
 const LARGEST_LOCK_BYTES = 4096
-const STATE = /^(held|released)(?: unsynced ([0-9]{1,16}))? *\n$/
+const STATE = /^(held|released)\b/
+const UNSYNCED = /\bunsynced ([0-9]{1,15})\b/
 
 /**
  * What cannot be read counts as held by somebody unknown: only a takeover may pass it. A lock of no
@@ -59,9 +60,20 @@ const STATE = /^(held|released)(?: unsynced ([0-9]{1,16}))? *\n$/
 function decodeLock(bytes: Buffer): Lock {
   if (bytes.every(byte => byte === 0)) return { owner: undefined, state: { isReleased: true, unsynced: 0 } }
   const end = bytes.indexOf(NEWLINE)
-  const value = end === -1 ? undefined : decodeRecord(bytes, 0, end)?.value
-  const words = STATE.exec(bytes.toString('latin1', end + 1))
-  if (!isOwner(value) || words === null) return { owner: undefined, state: { isReleased: false, unsynced: 0 } }
-  const state = { isReleased: words[1] === 'released' }
-  return { owner: value, state: words[2] === undefined ? state : { ...state, unsynced: Number(words[2]) } }
+  const owner = ownerIn(bytes.toString('utf8', 0, Math.max(end, 0)))
+  const state = bytes.toString('latin1', end + 1)
+  const word = STATE.exec(state)?.[1]
+  if (owner === undefined || word === undefined) return { owner, state: { isReleased: false, unsynced: 0 } }
+  const isReleased = word === 'released'
+  const unsynced = UNSYNCED.exec(state)?.[1]
+  return { owner, state: unsynced === undefined ? { isReleased } : { isReleased, unsynced: Number(unsynced) } }
+}
+
+function ownerIn(line: string): Owner | undefined {
+  try {
+    const value: unknown = JSON.parse(line)
+    return isOwner(value) ? value : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -30,8 +30,7 @@ export function thisOwner(): Owner {
  * pid namespace. A stopped process lives; of another host, or another namespace, nothing is certain.
  */
 export function isDead(owner: Owner, me: Owner = thisOwner()): boolean {
-  const isThisBoot = owner.boot !== '' && owner.boot === me.boot
-  if (!isThisBoot && (owner.host !== me.host || owner.machine !== me.machine)) return false
+  if (owner.host !== me.host || owner.machine !== me.machine) return false
   if (owner.boot !== me.boot) return owner.boot !== '' && me.boot !== ''
   if (owner.pidns !== me.pidns) return false
   return !isRunning(owner, me)

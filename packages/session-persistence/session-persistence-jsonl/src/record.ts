@@ -64,13 +64,6 @@ export class RecordBuffer {
   }
 }
 
-/** One line, newline included. */
-export function encodeRecord(value: object): { bytes: Buffer; crc: Crc } {
-  const buffer = new RecordBuffer()
-  const crc = buffer.add(value)
-  return { bytes: Buffer.from(buffer.bytes), crc }
-}
-
 /**
  * The record in `bytes[start, end)`, a line without its newline; `undefined` unless its tail is the
  * right one byte for byte and the rest is JSON. Changes one byte of `bytes` and puts it back.

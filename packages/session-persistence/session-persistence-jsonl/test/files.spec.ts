@@ -1,4 +1,4 @@
-import { linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { appendFileSync, linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSession, forkSession, openSession } from '@palimpsest/session-persistence'
 import { createJsonlBackend } from '@palimpsest/session-persistence-jsonl'
@@ -224,6 +224,7 @@ describe('a lock', () => {
 
   test.each<[string, Partial<Owner>]>([
     ['of a living process', {}],
+    ['of another host’s name', { host: 'elsewhere', pid: 2 ** 22 + 1 }],
     ['of another host', { host: 'elsewhere', machine: 'other', boot: 'its-boot', pid: 2 ** 22 + 1 }],
     ['of another pid namespace', { pidns: 'pid:[1]', pid: 2 ** 22 + 1 }],
     ['of an unknown boot', { boot: '', pid: 2 ** 22 + 1 }],
@@ -248,6 +249,16 @@ describe('a lock', () => {
       await lease.release()
       rmSync(join(directory, 's.lock.3'))
     }
+  })
+
+  test('that says unsynced, whoever wrote it there, has the log copied', async () => {
+    const directory = newDirectory()
+    const backend = openStore(directory)
+    await store(backend, sampleLog('s', 3))
+    appendFileSync(join(directory, 's.lock.1'), 'unsynced 0\n')
+    const { ino } = statSync(join(directory, 's.jsonl'))
+    await backend.acquire('s')
+    expect(statSync(join(directory, 's.jsonl')).ino).not.toBe(ino)
   })
 
   test('of a lower epoch that a slow process leaves behind misleads nobody', async () => {

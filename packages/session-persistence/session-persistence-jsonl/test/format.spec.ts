@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { decodeRecord, encodeRecord } from '../src/record.js'
+import { decodeRecord, RecordBuffer } from '../src/record.js'
 import { newDirectory, openStore, sampleLog, store } from './stores.js'
 
 const page = readFileSync(new URL('../../../../docs/format.md', import.meta.url), 'utf8')
@@ -45,7 +45,9 @@ test.each(['__proto__', 'ü\u2028\u0000\ud800', '\u{1f680}'.repeat(5000), '","cr
   'a record of %j comes back as it was, whatever stands around it',
   text => {
     const value = JSON.parse(JSON.stringify({ [text]: text, crc: text, nested: { crc: '00000000' } }))
-    const { bytes, crc } = encodeRecord(value)
+    const buffer = new RecordBuffer()
+    const crc = buffer.add(value)
+    const { bytes } = buffer
     expect(bytes.indexOf(0x0a)).toBe(bytes.length - 1)
     const around = Buffer.concat([Buffer.from('before'), bytes, Buffer.from('behind')])
     expect(decodeRecord(around, 6, 6 + bytes.length - 1)).toEqual({ value, crc })
