@@ -44,6 +44,8 @@ export class Scan {
   readonly #read: ReadAt
   readonly #start: ScanStart
   #line: number
+  /** Where `end` is. */
+  #endLine: number
 
   constructor(read: ReadAt, start: ScanStart) {
     this.#read = read
@@ -51,6 +53,7 @@ export class Scan {
     this.seq = start.seq
     this.end = start.offset
     this.#line = start.line
+    this.#endLine = start.line
   }
 
   *records(): Generator<ScannedRecord, void> {
@@ -92,13 +95,14 @@ export class Scan {
       return false
     }
     if (seq > this.seq) {
-      const where = { line: this.#line, offset: this.end, seq: this.seq }
+      const where = { line: this.#endLine, offset: this.end, seq: this.seq }
       this.damage.push({ code: 'LOG_HOLE', where, bytes: record.offset - this.end, kept: null })
       this.lostFrom ??= this.seq
     }
     this.seq = seq + 1
     this.end = record.offset + record.bytes
     this.isTerminated = line.terminated && this.end === line.offset + line.bytes
+    this.#endLine = this.isTerminated ? this.#line + 1 : this.#line
     this.tailFrom = this.damage.length
     return true
   }
@@ -107,7 +111,7 @@ export class Scan {
   #reportLost(stopSeq: number): void {
     const bad = this.damage.slice(this.tailFrom)
     if (bad.length === 0 || this.seq >= stopSeq) return
-    const where = { line: this.#line, offset: this.end, seq: this.seq }
+    const where = { line: this.#endLine, offset: this.end, seq: this.seq }
     this.damage.push({ code: 'LOG_HOLE', where, bytes: bad.reduce((sum, { bytes }) => sum + bytes, 0), kept: null })
     this.lostFrom ??= this.seq
   }

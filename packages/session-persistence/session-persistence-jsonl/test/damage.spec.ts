@@ -152,6 +152,7 @@ describe('a bad record with good ones behind it', () => {
     expect(read.length).toBe(12)
     expect(codes(read)).toEqual(['RECORD_DAMAGED', 'LOG_HOLE', 'RECORD_TORN'])
     expect(read.damage[0]).toMatchObject({ where: { line: 7, seq: 5 }, kept: null, mayHaveBeenAcknowledged: true })
+    expect(read.damage[1]!.where).toEqual(read.damage[0]!.where)
 
     const opened = await openSession(backend, 's')
     expect(opened.report.readOnly).toBe(true)
