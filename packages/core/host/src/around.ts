@@ -60,3 +60,11 @@ export type AroundHandler<N extends AroundName> = (
   value: AroundMap[N]['value'],
   next: (value?: AroundMap[N]['value']) => Promise<AroundMap[N]['result']>,
 ) => AroundMap[N]['result'] | Promise<AroundMap[N]['result']>
+
+// --- internal ---
+
+export const AROUND_NAMES = Object.keys({
+  'model/request': true,
+  'tool/execute': true,
+  'turn/admit': true,
+} satisfies Record<AroundName, true>)

@@ -17,3 +17,15 @@ export type HostEvent = keyof HostEventMap & string
 
 /** May return a promise; one that rejects is reported like a throw. */
 export type HostListener<E extends HostEvent> = (...args: HostEventMap[E]) => unknown
+
+// --- internal ---
+
+export const HOST_EVENTS = Object.keys({
+  'session/adopted': true,
+  'session/event': true,
+  'session/disposed': true,
+  'agent/created': true,
+  'agent/status': true,
+  'agent/disposed': true,
+  'model/request': true,
+} satisfies Record<HostEvent, true>)

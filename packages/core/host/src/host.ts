@@ -2,6 +2,7 @@ import type { Session } from '@palimpsest/session'
 import type { Agent } from './agent.js'
 import type { AroundName } from './around.js'
 import type { HostEvent, HostEventMap } from './events.js'
+import { requirePlugin } from './misuse.js'
 import { type AnyHandler, type AnyListener, createScope, type Plugin } from './plugin.js'
 import { createRegistry, type Registration } from './registry.js'
 
@@ -13,6 +14,7 @@ export interface Host {
   readonly agents: ReadonlyMap<string, Agent>
   /** Makes a session's events heard. The same session twice is the same adoption; another session of that id takes its place. */
   adopt(session: Session): { dispose(): void }
+  /** Rejects with what `setup` throws, or a `TypeError` for what is no plugin: then nothing of it stays. */
   use(plugin: Plugin): Promise<{ dispose(): Promise<void> }>
   /** For whoever owns the subject (the last argument). Emitted inside a listener, it is heard after what is being told now. */
   emit<E extends HostEvent>(name: E, ...args: HostEventMap[E]): void
@@ -70,6 +72,7 @@ export function createHost(options: HostOptions = {}): Host {
       return adoption
     },
     async use(plugin) {
+      requirePlugin(plugin)
       const { scope, dispose } = createScope(plugin.name, registries)
       try {
         await plugin.setup({ ...scope, host, report: error => report(error, plugin.name) })

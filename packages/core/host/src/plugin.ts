@@ -1,7 +1,8 @@
 import type { Agent } from './agent.js'
-import type { AroundHandler, AroundName } from './around.js'
-import type { HostEvent, HostListener } from './events.js'
+import { AROUND_NAMES, type AroundHandler, type AroundName } from './around.js'
+import { HOST_EVENTS, type HostEvent, type HostListener } from './events.js'
 import type { Host } from './host.js'
+import { requireAgent, requireFunction, requireName } from './misuse.js'
 import type { Registry } from './registry.js'
 
 export interface Plugin {
@@ -10,7 +11,10 @@ export interface Plugin {
   setup(ctx: PluginContext): void | Promise<void>
 }
 
-/** Both verbs return a function that takes the registration off. */
+/**
+ * Both verbs return a function that takes the registration off, and throw a `TypeError` for a name that there is not
+ * and for what is no function.
+ */
 export interface Scope {
   on<E extends HostEvent>(name: E, listener: HostListener<E>): () => void
   around<N extends AroundName>(name: N, handler: AroundHandler<N>): () => void
@@ -49,9 +53,20 @@ export function createScope(name: string, { listeners, handlers }: Registries) {
     return release
   }
   const scopeOf = (agent: Agent | undefined): Scope => ({
-    on: (event, listener) => keep(() => listeners.add(event, name, agent, listener)),
-    around: (around, handler) => keep(() => handlers.add(around, name, agent, handler as AnyHandler)),
-    forAgent: scopeOf,
+    on(event, listener) {
+      requireName('on', event, HOST_EVENTS)
+      requireFunction('on', event, listener)
+      return keep(() => listeners.add(event, name, agent, listener))
+    },
+    around(around, handler) {
+      requireName('around', around, AROUND_NAMES)
+      requireFunction('around', around, handler)
+      return keep(() => handlers.add(around, name, agent, handler as AnyHandler))
+    },
+    forAgent(one) {
+      requireAgent(one)
+      return scopeOf(one)
+    },
   })
   const dispose = () => {
     disposed = true

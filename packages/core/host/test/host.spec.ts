@@ -458,13 +458,62 @@ describe('intercept', () => {
   })
 })
 
+describe('misuse', () => {
+  /** The message of the `TypeError` that a plugin's setup dies of; nothing of the plugin stays. */
+  async function refusal(setup: (ctx: Scope) => unknown): Promise<string> {
+    const error = await plug(createHost(), setup).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    )
+    expect(error).toBeInstanceOf(TypeError)
+    return (error as TypeError).message
+  }
+
+  test('a name that there is not is refused at registration, with the names that there are', async () => {
+    expect(await refusal(ctx => ctx.around('tool/execut' as never, () => {}))).toBe(
+      "ctx.around: expected one of model/request, tool/execute, turn/admit, found 'tool/execut'; mend the name",
+    )
+    expect(await refusal(ctx => ctx.on('session/events' as never, () => {}))).toMatch(
+      /session\/event, .*'session\/events'/,
+    )
+    expect(await refusal(ctx => ctx.on('turn/admit' as never, () => {}))).toContain("'turn/admit'")
+    for (const name of [undefined, 5, Symbol('s'), {}, 'toString', '__proto__']) {
+      expect(await refusal(ctx => ctx.on(name as never, () => {}))).toContain('expected one of')
+      expect(await refusal(ctx => ctx.around(name as never, () => {}))).toContain('expected one of')
+    }
+  })
+
+  test('what is no function is refused at registration; a plugin belongs to host.use', async () => {
+    const plugin: Plugin = { name: 'retry', setup() {} }
+    expect(await refusal(ctx => ctx.around('model/request', plugin as never))).toMatch(/found a plugin.*host\.use/)
+    expect(await refusal(ctx => ctx.on('agent/status', plugin as never))).toMatch(/found a plugin.*host\.use/)
+    for (const none of [undefined, null, 'f', {}, []]) {
+      expect(await refusal(ctx => ctx.around('turn/admit', none as never))).toContain('expected a function, found')
+      expect(await refusal(ctx => ctx.on('agent/status', none as never))).toContain('expected a function, found')
+    }
+  })
+
+  test('forAgent takes an agent only: nothing would hear everything', async () => {
+    for (const none of [undefined, null, 's', {}]) {
+      expect(await refusal(ctx => ctx.forAgent(none as never))).toContain('expected an agent')
+    }
+  })
+
+  test('use takes a plugin only', async () => {
+    for (const none of [undefined, null, {}, { name: 'p' }, { setup() {} }, 'p']) {
+      await expect(createHost().use(none as never)).rejects.toThrow(/expected a plugin/)
+    }
+    await expect(createHost().use((() => {}) as never)).rejects.toThrow(/call it/)
+  })
+})
+
 describe('types', () => {
   test('tell what is heard', async () => {
     const host = createHost()
     await plug(host, ctx => {
       ctx.on('agent/status', (status, agent) => [status satisfies 'idle' | 'running' | 'disposed', agent.id])
       // @ts-expect-error there is no such event
-      ctx.on('agent/born', () => {})
+      expect(() => ctx.on('agent/born', () => {})).toThrow(TypeError)
       // @ts-expect-error an outcome has chunks and seqs
       ctx.around('model/request', async () => 7)
     })
