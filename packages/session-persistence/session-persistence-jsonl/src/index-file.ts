@@ -1,3 +1,4 @@
+import { isSurfaceType } from '@palimpsest/session'
 import { closeFile, type Disk, isErrno, O_RDONLY, openFile, readFully } from './disk.js'
 import { readLines } from './lines.js'
 import { type Crc, crcText, decodeRecord, type RecordBuffer } from './record.js'
@@ -105,9 +106,10 @@ function openIndex(disk: Disk, path: string): number | undefined {
   }
 }
 
-/** The checkpoint's stretch, if it goes on where `last` ended. Its crc vouches for its shape. */
+/** The checkpoint's stretch, if it goes on where `last` ended. Throws, or gives none, where its shape is not ours. */
 function planStretch(point: Checkpoint, last: Stretch, header: Crc): Stretch | undefined {
   if (point.header !== crcText(header) || point.from !== last.to || point.offset !== last.end) return undefined
+  if (!isShaped(point)) return undefined
   const { base } = last
   if (point.offsets.length !== offsetsBelow(point.to - base) - offsetsBelow(point.from - base)) return undefined
   const lastOffset = point.last[0]
@@ -124,6 +126,51 @@ function planStretch(point: Checkpoint, last: Stretch, header: Crc): Stretch | u
     offsets: point.offsets,
     required: new Map(point.required),
   })
+}
+
+/** A right crc says who wrote it down whole, not that it was a build that means the same: nothing may lie outside of the stretch. */
+function isShaped({
+  from,
+  to,
+  offset,
+  end,
+  last,
+  markers,
+  headers,
+  turns,
+  steps,
+  turnEnd,
+  offsets,
+  required,
+}: Checkpoint) {
+  const isSeq = (seq: number) => Number.isSafeInteger(seq) && seq >= from && seq < to
+  const isOffset = (at: number) => Number.isSafeInteger(at) && at >= offset && at < end
+  const isPlace = (at: number, bytes: number) => isOffset(at) && Number.isSafeInteger(bytes) && isOffset(at + bytes - 1)
+  return (
+    [to, end].every(Number.isSafeInteger) &&
+    isPlace(last[0], end - last[0]) &&
+    [markers.map(([seq]) => seq), headers.map(([seq]) => seq), turns, steps].every(seqs => isRising(seqs, isSeq)) &&
+    isRising(offsets, isOffset) &&
+    headers.every(([, at, bytes]) => isPlace(at, bytes)) &&
+    markers.every(([seq, type, , at, bytes, runs]) => isMarker(type) && isPlace(at, bytes) && areRuns(runs, seq)) &&
+    (turnEnd === undefined || isSeq(turnEnd)) &&
+    required.every(([type, seq]) => typeof type === 'string' && isSeq(seq))
+  )
+}
+
+function isRising(list: readonly number[], isOne: (value: number) => boolean): boolean {
+  return Array.isArray(list) && list.every((value, i) => isOne(value) && (i === 0 || value > list[i - 1]!))
+}
+
+function isMarker(type: string): boolean {
+  return type === 'surface/restore' || isSurfaceType(type)
+}
+
+function areRuns(runs: readonly number[] = [], before: number): boolean {
+  return (
+    runs.length % 2 === 0 &&
+    runs.every((seq, i) => Number.isSafeInteger(seq) && seq >= (i % 2 === 0 ? 0 : runs[i - 1]!) && seq < before)
+  )
 }
 
 function placedMarker([seq, type, surfaceOp, offset, bytes, runs]: Checkpoint['markers'][number]): PlacedMarker {

@@ -1,4 +1,4 @@
-import { closeFile, type Disk, O_RDONLY, openFile, readFully } from './disk.js'
+import { closeFile, type Disk, isErrno, O_RDONLY, openFile, readFully } from './disk.js'
 import { isOwner, type Owner } from './owner.js'
 import { NEWLINE } from './record.js'
 
@@ -30,15 +30,20 @@ export function encodeState({ isReleased, unsynced }: LockState): Buffer {
   return Buffer.from(`${words.join(' ').padEnd(STATE_BYTES - 1)}\n`, 'latin1')
 }
 
-/** `undefined` where there is no such lock. */
+/** `undefined` where there is no such lock. A link, a folder or a pipe in its place says nothing about who holds it. */
 export function readLock(disk: Disk, path: string): Lock | undefined {
-  const fd = openFile(disk, path, O_RDONLY)
-  if (fd === undefined) return undefined
+  let fd: number | undefined
   try {
+    fd = openFile(disk, path, O_RDONLY)
+    if (fd === undefined) return undefined
+    if (!disk.fstatSync(fd).isFile()) return UNREADABLE
     const bytes = Buffer.allocUnsafe(LARGEST_LOCK_BYTES)
     return decodeLock(bytes.subarray(0, readFully(disk, fd, bytes, 0)))
+  } catch (error) {
+    if (isErrno(error, 'ELOOP', 'EMLINK', 'ENXIO')) return UNREADABLE
+    throw error
   } finally {
-    closeFile(disk, fd)
+    if (fd !== undefined) closeFile(disk, fd)
   }
 }
 
@@ -46,6 +51,9 @@ export function readLock(disk: Disk, path: string): Lock | undefined {
 
 /** A process has one owner, and makes many locks. */
 let ownerLine: { owner: Owner; line: Buffer } | undefined
+
+/** Held by who knows whom, who may not have synced what he wrote. */
+const UNREADABLE: Lock = { owner: undefined, state: { isReleased: false, unsynced: 0 } }
 
 const STATE_BYTES = 48
 const LARGEST_LOCK_BYTES = 4096
@@ -63,7 +71,7 @@ function decodeLock(bytes: Buffer): Lock {
   const owner = ownerIn(bytes.toString('utf8', 0, Math.max(end, 0)))
   const state = bytes.toString('latin1', end + 1)
   const word = STATE.exec(state)?.[1]
-  if (owner === undefined || word === undefined) return { owner, state: { isReleased: false, unsynced: 0 } }
+  if (owner === undefined || word === undefined) return { ...UNREADABLE, owner }
   const isReleased = word === 'released'
   const unsynced = UNSYNCED.exec(state)?.[1]
   return { owner, state: unsynced === undefined ? { isReleased } : { isReleased, unsynced: Number(unsynced) } }

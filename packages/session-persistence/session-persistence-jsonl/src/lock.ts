@@ -3,7 +3,7 @@ import type { Directory } from './directory.js'
 import { closeFile, createFile, discard, isErrno, NO_THROW, unlinkIfThere, writeAll } from './disk.js'
 import { encodeLock, encodeState, type Lock, type LockState, readLock } from './lock-file.js'
 import { isDead, thisOwner } from './owner.js'
-import { lockEpoch, temporaryEpoch } from './paths.js'
+import { LAST_EPOCH, lockEpoch, temporaryEpoch } from './paths.js'
 
 /** A lock that this process has made, and that nobody has overtaken unless `isCurrent` says so. */
 export class HeldLock {
@@ -85,6 +85,7 @@ export async function takeLock(directory: Directory, id: string, options: LockOp
       continue
     }
     if (before !== undefined && !takeover && !isFree(before)) throw locked(id, highest, before)
+    if (highest >= LAST_EPOCH) throw usedUp(directory.paths.lock(id, highest))
     const lock = placeLock(directory, id, highest + 1, stateAfter(before))
     const seen = await listAndSync(directory, lock)
     if (lock !== undefined && highestEpoch(seen.of(id)) === lock.epoch) {
@@ -172,6 +173,13 @@ function swept(lock: HeldLock, names: readonly string[]): HeldLock {
   const lower = names.map(name => lockEpoch(name) ?? epoch).filter(other => other < epoch)
   lower.sort((a, b) => a - b).every(other => discard(disk, paths.lock(id, other)))
   return lock
+}
+
+function usedUp(path: string): PersistenceError {
+  return new PersistenceError(
+    'SESSION_LOCKED',
+    `${path} holds the last epoch that there is, which no use of the store reaches; remove that file if nobody works on the session`,
+  )
 }
 
 function locked(id: string, epoch: number, { owner }: Lock): PersistenceError {

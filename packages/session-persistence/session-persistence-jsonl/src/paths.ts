@@ -49,6 +49,9 @@ export function idOf(name: string): string {
   return name.slice(0, name.indexOf('.'))
 }
 
+/** The last epoch that a name can hold: above it nobody would find the next one. */
+export const LAST_EPOCH = 10 ** 15 - 1
+
 /** The epoch of a lock's name, else `undefined`. */
 export function lockEpoch(name: string): number | undefined {
   const digits = /^[^.]+\.lock\.([1-9][0-9]{0,14})$/.exec(name)?.[1]

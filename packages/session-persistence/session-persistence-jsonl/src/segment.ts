@@ -225,11 +225,12 @@ async function drain(scan: Scan, onRecord: (record: ScannedRecord) => void): Pro
 
 /** The index, if its last checkpoint names a record that is still there, letter by letter. */
 function boundIndex(file: LogFile, line: HeaderLine, base: number, stopSeq = Number.POSITIVE_INFINITY) {
-  if (file.disk.fstatSync(file.fd).size < INDEX_FROM_BYTES) return undefined
+  const { size } = file.disk.fstatSync(file.fd)
+  if (size < INDEX_FROM_BYTES) return undefined
   const { stretches, bytes } = readIndex(file.disk, file.indexPath, line.crc, base, line.end)
   while (stretches.length > 0 && stretches.at(-1)!.to > stopSeq) stretches.pop()
   const last = stretches.at(-1)
-  if (last === undefined || !isBound(file, last)) return undefined
+  if (last === undefined || last.end > size || !isBound(file, last)) return undefined
   return { stretches, bytes }
 }
 

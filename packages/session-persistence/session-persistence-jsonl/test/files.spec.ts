@@ -1,4 +1,15 @@
-import { appendFileSync, linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  appendFileSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { createSession, forkSession, openSession } from '@palimpsest/session-persistence'
 import { createJsonlBackend } from '@palimpsest/session-persistence-jsonl'
@@ -249,6 +260,33 @@ describe('a lock', () => {
       await lease.release()
       rmSync(join(directory, 's.lock.3'))
     }
+  })
+
+  test.each<[kind: string, put: (path: string) => void]>([
+    ['a folder', path => mkdirSync(path)],
+    ['a link', path => symlinkSync('elsewhere', path)],
+    ['a pipe', path => execFileSync('mkfifo', [path])],
+  ])('that is %s cannot be read either', async (_, put) => {
+    const { directory, backend } = await heldBy({})
+    put(join(directory, 's.lock.3'))
+    await expect(backend.acquire('s')).rejects.toMatchObject({ code: 'SESSION_LOCKED' })
+    expect((await backend.acquire('s', { takeover: true })).epoch).toBe(4)
+  })
+
+  test('of the last epoch that a name can hold is the end: nobody waits for a next one', async () => {
+    const directory = newDirectory()
+    const backend = openStore(directory)
+    await store(backend, sampleLog('s', 3))
+    const last = join(directory, `s.lock.${'9'.repeat(15)}`)
+    for (const content of ['', 'what is this\n']) {
+      writeFileSync(last, content)
+      await expect(backend.acquire('s')).rejects.toMatchObject({ code: 'SESSION_LOCKED' })
+      await expect(backend.acquire('s', { takeover: true })).rejects.toMatchObject({ code: 'SESSION_LOCKED' })
+      await expect(backend.remove('s')).rejects.toMatchObject({ code: 'SESSION_LOCKED' })
+    }
+    rmSync(last)
+    writeFileSync(join(directory, `s.lock.${'9'.repeat(14)}8`), '')
+    expect((await backend.acquire('s')).epoch).toBe(10 ** 15 - 1)
   })
 
   test('that says unsynced, whoever wrote it there, has the log copied', async () => {

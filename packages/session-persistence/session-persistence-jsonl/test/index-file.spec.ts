@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { openSession, type SessionBackend } from '@palimpsest/session-persistence'
 import { describe, expect, test } from 'vitest'
 import { type Disk, nodeDisk } from '../src/disk.js'
+import { RecordBuffer } from '../src/record.js'
 import { filesOf, newDirectory, openStore, sampleLog, store } from './stores.js'
 
 const LENGTH = 9000
@@ -117,6 +118,37 @@ describe('the index', () => {
     await lease.release()
     writeFileSync(index, early.subarray(0, early.indexOf(10) + 1))
     await expectWhole(backend)
+  })
+
+  test.each<[member: string, ...values: unknown[]]>([
+    ['to', 2, 1.5, null, 1e15],
+    ['end', null, 7, 1e15, 2 ** 53 - 1],
+    ['last', [-5, '00000000'], [0.5, 'x'], { length: 2 }, null],
+    ['markers', [[-1, 'user/message', 'append', 90, 9]], [[1, 'turn/start', 'append', 90, 9]], 'x', {}],
+    ['markers', [[1, 'user/message', 'append', -9, 9]], [[1, 'user/message', 'append', 90, 1e15]]],
+    ['markers', [[1, 'user/message', 'append', 90, 9, [0, 1e9]]], [[1, 'user/message', 'append', 90, 9, [0]]]],
+    ['headers', [[0, 0, 0]], [['x', 90, 9]], null],
+    ['turns', [-1], [5, 5], [1e9], ['x'], {}, null, true],
+    ['steps', [3, 2], [1.5], [null], 7],
+    ['turnEnd', -1, 1e9, 'x'],
+    ['offsets', [], [-1], null],
+    ['required', [[]], [[0, 0]], [['later/type', 1e9]], null],
+  ])('of a build that means something else by "%s" gives the same', async (member, ...values) => {
+    const { backend, index } = await stored()
+    const [first = ''] = readFileSync(index, 'utf8').split('\n')
+    const { crc: _, ...point } = JSON.parse(first)
+    for (const value of values) {
+      const line = new RecordBuffer()
+      line.add({ ...point, [member]: value })
+      writeFileSync(index, line.bytes)
+      expect((await backend.read('s', { from: 4000, to: 4200 }))!.events).toEqual(log.events.slice(4000, 4200))
+      const { session, report, close } = await openSession(backend, 's')
+      expect(report).toEqual({ damage: [], repaired: [], readOnly: false })
+      const seqs = log.events.filter(({ surfaceOp }) => surfaceOp !== undefined).map(({ seq }) => seq)
+      expect(session.surface.seqs()).toEqual(seqs)
+      expect(session.slice(3000, 3010)).toEqual(log.events.slice(3000, 3010))
+      await close()
+    }
   })
 
   test('whose log was put back to an earlier state is not believed', async () => {
