@@ -193,6 +193,14 @@ export async function openChain(
   }
 }
 
+/** What a fork says when its base is not what it was forked from. */
+export function mismatch({ id, parent }: SessionHeader, found: string): PersistenceError {
+  return new PersistenceError(
+    'PARENT_MISMATCH',
+    `session "${id}" shares the first ${parent!.length} events of "${parent!.id}", the last with crc ${parent!.crc}; found ${found}; put the right .base file back`,
+  )
+}
+
 // --- internal ---
 
 function openBase(disk: Disk, paths: Paths, id: string, depth: number, child: SessionHeader) {
@@ -223,13 +231,6 @@ function assertParent(below: readonly Segment[], header: SessionHeader): void {
   }
   const crc = last.crcOf(parent.length - 1)
   if (crc !== parent.crc) throw mismatch(header, `crc ${crc} on event ${parent.length - 1}`)
-}
-
-function mismatch({ id, parent }: SessionHeader, found: string): PersistenceError {
-  return new PersistenceError(
-    'PARENT_MISMATCH',
-    `session "${id}" shares the first ${parent!.length} events of "${parent!.id}", the last with crc ${parent!.crc}; found ${found}; put the right .base file back`,
-  )
 }
 
 function closingOnFailure<T>(file: LogFile, work: () => T): T {

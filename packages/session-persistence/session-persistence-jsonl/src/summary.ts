@@ -1,6 +1,6 @@
 import type { SessionEvent } from '@palimpsest/session'
 import { type Damage, PersistenceError, type SessionSummary, titleOf } from '@palimpsest/session-persistence'
-import { openOwnFile } from './chain.js'
+import { mismatch, openOwnFile } from './chain.js'
 import type { Directory } from './directory.js'
 import { O_RDONLY } from './disk.js'
 import { readLines } from './lines.js'
@@ -45,6 +45,7 @@ function describe(directory: Directory, id: string, names: readonly string[], { 
     return { ...summary, error: shown(error) }
   }
   const first = firstSeqOf(header)
+  if (first > 0 && !names.includes(`${id}.base`)) return { ...summary, error: shown(mismatch(header, 'no .base file')) }
   const start = { offset: line.end, seq: first, line: 2 }
   const end = readEnd(file, bytes, start)
   const own = end.isWhole ? end.title : titleIn(file, start)

@@ -1,8 +1,23 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { SESSION_FORMAT_VERSION } from '@palimpsest/session'
-import { createSession, openSession, type SessionBackend, type StoredLog } from '@palimpsest/session-persistence'
+import {
+  createSession,
+  forkSession,
+  openSession,
+  type SessionBackend,
+  type StoredLog,
+} from '@palimpsest/session-persistence'
 import { describe, expect, test } from 'vitest'
 import { filesOf, newDirectory, openStore, type SampleLog, sampleLog, store } from './stores.js'
 
@@ -308,4 +323,13 @@ describe('a link in place of a file', () => {
     expect(readFileSync(target, 'utf8')).toBe('mine')
     expect(readFileSync(join(directory, 's.jsonl')).equals(bytes)).toBe(true)
   })
+})
+
+test('a fork without its base is listed with the refusal that opening it meets', async () => {
+  const { directory, backend } = await stored(8)
+  await (await forkSession(backend, 's', { id: 'child', length: 4 })).close()
+  expect((await summaryOf(backend, 'child'))?.error).toBeUndefined()
+  rmSync(join(directory, 'child.base'))
+  expect(await summaryOf(backend, 'child')).toMatchObject({ id: 'child', error: { code: 'PARENT_MISMATCH' } })
+  await expect(openSession(backend, 'child')).rejects.toMatchObject({ code: 'PARENT_MISMATCH' })
 })
