@@ -7,4 +7,11 @@ export type { AgentSettings } from './config.js'
 export { AgentError, type AgentErrorCode } from './errors.js'
 export { type RetryOptions, retry } from './retry.js'
 export type { JsonSchema } from './schema.js'
-export { defineTool, type Tool, type ToolContext, type ToolOutputEnvelope, toolOutput } from './tool.js'
+export {
+  defineTool,
+  type JsonSchemaTool,
+  type Tool,
+  type ToolContext,
+  type ToolOutputEnvelope,
+  toolOutput,
+} from './tool.js'

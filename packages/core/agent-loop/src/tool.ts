@@ -1,4 +1,4 @@
-import type { Session, ToolOutput } from '@palimpsest/session'
+import type { JsonObject, Session, ToolOutput } from '@palimpsest/session'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Agent } from './agent.js'
 import { messageOf } from './errors.js'
@@ -17,6 +17,7 @@ export interface ToolContext {
 /** A plain object of this shape is a tool. */
 export interface Tool<I = unknown> {
   readonly name: string
+  /** For the model; default none. */
   readonly description?: string
   /** Checked before the tool runs; a Standard Schema's transformed value is what `execute` gets. */
   readonly inputSchema: JsonSchema | StandardSchemaV1<unknown, I>
@@ -26,12 +27,23 @@ export interface Tool<I = unknown> {
   readonly effect?: 'read' | 'write' | 'execute'
   /** May run beside its neighbours that say the same; default false: it runs alone. */
   readonly parallelSafe?: boolean
+  /** Milliseconds after which it is told to stop, and gets `TOOL_TIMED_OUT`; default none: it ends when it ends. */
   readonly timeoutMs?: number
   /** Gets a copy of the logged input. Returns a string, other lossless JSON, or `toolOutput(…)`. */
   execute(input: I, context: ToolContext): unknown
 }
 
-/** Fills in the defaults and throws a `TypeError` where the tool's schema is none. */
+/** A tool whose input is described by a JSON Schema, which says nothing to the types: see `defineTool`. */
+export interface JsonSchemaTool extends Tool<JsonObject> {
+  readonly inputSchema: JsonSchema
+}
+
+/**
+ * Fills in the defaults and throws a `TypeError` where the tool's schema is none. A Standard Schema types the input. With
+ * a JSON Schema it is a `JsonObject`, as such a schema should demand, unless you name its type: `defineTool<{ a: number }>`.
+ */
+export function defineTool(tool: JsonSchemaTool): Tool
+export function defineTool<I>(tool: Tool<I>): Tool
 export function defineTool<I>(tool: Tool<I>): Tool {
   requireTool(tool as Tool)
   const { effect = 'execute', parallelSafe = false } = tool
@@ -79,7 +91,8 @@ export function prepareTool(tool: Tool): PreparedTool {
   return made
 }
 
-function requireTool({ name, inputSchema, execute }: Tool): void {
+function requireTool(tool: Tool): void {
+  const { name, inputSchema, execute } = Object(tool) as Tool
   if (typeof name === 'string' && name !== '' && Object(inputSchema) === inputSchema && typeof execute === 'function')
     return
   throw new TypeError('a tool: expected an object with a name, an inputSchema and execute(), as defineTool takes it')

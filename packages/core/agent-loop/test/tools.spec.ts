@@ -1,6 +1,6 @@
 import { defineTool, type Tool, toolOutput } from '@palimpsest/agent-loop'
 import { createHost, type Plugin } from '@palimpsest/host'
-import { Session, type ToolOutput } from '@palimpsest/session'
+import { type JsonObject, type JsonValue, Session, type ToolOutput } from '@palimpsest/session'
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { call, type Deferred, deferred, never, ofType, seen, setup, tool } from './harness.js'
@@ -708,6 +708,36 @@ describe('defineTool', () => {
     expect(() => defineTool({ name: 't', execute } as never)).toThrow(TypeError)
   })
 
+  test('types the input as JSON where a JSON Schema says nothing to the compiler', () => {
+    const inputSchema = { type: 'object', properties: { a: { type: 'number' } } }
+    defineTool({ name: 't', inputSchema, execute: ({ a }) => a satisfies JsonValue | undefined })
+    defineTool({ name: 't', inputSchema, execute: input => input satisfies JsonObject })
+    // @ts-expect-error a member is any JSON, or not there
+    defineTool({ name: 't', inputSchema, execute: ({ a }) => a satisfies number })
+    // @ts-expect-error a member is not any
+    defineTool({ name: 't', inputSchema, execute: ({ a, b }) => a * b })
+    // @ts-expect-error the input is not any
+    defineTool({ name: 't', inputSchema, execute: input => input.a.b })
+  })
+
+  test('types the input by what the author names', () => {
+    interface Input {
+      a: number
+    }
+    const inputSchema = { type: 'object' }
+    defineTool<{ a: number }>({ name: 't', inputSchema, execute: ({ a }) => a satisfies number })
+    defineTool<Input>({ name: 't', inputSchema, execute: ({ a }, { signal }) => [a satisfies number, signal.aborted] })
+    defineTool({ name: 't', inputSchema, execute: ({ a }: { a: number }) => a satisfies number })
+    defineTool({ name: 't', inputSchema, execute: ({ a }: Input) => a satisfies number })
+    defineTool<Input>({ name: 't', inputSchema: z.object({ a: z.number() }), execute: ({ a }) => a satisfies number })
+    // @ts-expect-error the schema gives another type than the one that is named
+    defineTool<Input>({ name: 't', inputSchema: z.object({ a: z.string() }), execute: ({ a }) => a })
+    // @ts-expect-error there is no b
+    defineTool<{ a: number }>({ name: 't', inputSchema, execute: ({ b }) => b })
+    const made: Tool = defineTool(defineTool({ name: 't', inputSchema, execute: () => 1 }))
+    expect(made.name).toBe('t')
+  })
+
   test('types the input by a Standard Schema', () => {
     defineTool({
       name: 't',
@@ -719,6 +749,9 @@ describe('defineTool', () => {
         return [a, wrong]
       },
     })
+    defineTool({ name: 't', inputSchema: z.object({ a: z.number() }), execute: ({ a }) => a satisfies number })
+    // @ts-expect-error there is no b
+    defineTool({ name: 't', inputSchema: z.object({ a: z.number() }), execute: ({ b }) => b })
     // @ts-expect-error an effect is one of three
     defineTool({ name: 't', inputSchema: {}, effect: 'none', execute: () => 1 })
   })
