@@ -1,10 +1,12 @@
 import { type Agent as AgentShape, type AgentStatus, createHost, type Host, type Input } from '@palimpsest/host'
 import type { ModelPort, Session } from '@palimpsest/session'
 import { type AgentSettings, createConfig } from './config.js'
+import { claimSession, releaseSession } from './driver.js'
 import { createDurability } from './durability.js'
 import { AgentError, messageOf } from './errors.js'
-import { createInbox, rejectDisposed } from './inbox.js'
+import { createEntry, createInbox, rejectDisposed } from './inbox.js'
 import type { Limits, Loop } from './loop.js'
+import { requireOptions, requireSettings } from './misuse.js'
 import { runTurn } from './turn.js'
 import { MAX_TIMER_MS } from './until-stopped.js'
 
@@ -19,21 +21,28 @@ export interface DurableSession {
   flush(): Promise<void>
 }
 
-export interface AgentOptions extends AgentSettings, Partial<Limits> {
+export interface AgentOptions extends AgentSettings {
   session: Session | DurableSession
   model: ModelPort
   /** Default: a host of its own, where nobody listens. */
   host?: Host
   /** Resolves when all that is logged is durable. Without it, and with a bare session, the agent is in memory only. */
   flush?: () => Promise<void>
+  /** Requests in one turn, a whole number from 1 or `Infinity`; then the turn ends with `max-steps`. Default 100. */
+  maxSteps?: number
+  /** Neighbouring `parallelSafe` calls that run side by side, a whole number from 1 or `Infinity`. Default 8. */
+  maxParallelToolCalls?: number
+  /** How long a started tool that was told to stop may still take to answer, in milliseconds. Default 1,000. */
+  cancelGraceMs?: number
 }
 
 /**
  * Turns run one after another, each begun by what was sent; nothing is appended before. One agent at a time
- * drives a session. Throws a `TypeError` or `RangeError` for options that cannot be, `NOT_LOSSLESS_JSON` for
- * settings or schemas that cannot be logged.
+ * drives a session: while one is `running`, a send to another throws `SESSION_BUSY`. Throws a `TypeError` or
+ * `RangeError` for options that cannot be, `NOT_LOSSLESS_JSON` for settings or schemas that cannot be logged.
  */
 export function createAgent(options: AgentOptions): Agent {
+  requireOptions(options)
   const { session, flush } = sessionOf(options)
   const host = options.host ?? createHost()
   const inbox = createInbox()
@@ -54,6 +63,7 @@ export function createAgent(options: AgentOptions): Agent {
     inject: (content, origin) => take('inject', content, origin),
     configure(changes) {
       refuseDisposed()
+      requireSettings('configure', changes)
       const next = { ...parts, ...settingsOf(changes) }
       loop.config = createConfig(next)
       parts = next
@@ -76,8 +86,11 @@ export function createAgent(options: AgentOptions): Agent {
 
   const take = (kind: Input['kind'], content: Parameters<Agent['send']>[0], origin?: string) => {
     refuseDisposed()
-    const admission = inbox.add(kind, content, origin)
-    if (kind !== 'inject' && status === 'idle') {
+    const { entry, admission } = createEntry(kind, content, origin)
+    const wakes = kind !== 'inject' && status === 'idle'
+    if (wakes) claimSession(session, agent)
+    inbox.add(entry)
+    if (wakes) {
       running = Promise.resolve().then(drive)
       become('running')
     }
@@ -92,6 +105,7 @@ export function createAgent(options: AgentOptions): Agent {
         for (const entry of inbox.takeTurn()) entry.reject(error)
       }
     }
+    releaseSession(session)
     if (status === 'running') become('idle')
   }
 

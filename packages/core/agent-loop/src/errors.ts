@@ -4,6 +4,8 @@ export type AgentErrorCode =
   | 'AGENT_DISPOSED'
   /** A `turn/admit` handler left the input out, or its turn was cancelled before it was logged. */
   | 'INPUT_NOT_ADMITTED'
+  /** Another agent runs a turn on this session object. Nothing was queued. */
+  | 'SESSION_BUSY'
 
 /** A refusal of the agent's own verbs: match on `code`. */
 export class AgentError extends Error {

@@ -1,6 +1,7 @@
 import type { Admission, Input } from '@palimpsest/host'
 import type { UserMessage, UserPart } from '@palimpsest/session'
 import { AgentError } from './errors.js'
+import { requireContent, requireOrigin, requireParts } from './misuse.js'
 import { sealData } from './seal.js'
 
 /** One input on its way into the log. */
@@ -14,7 +15,7 @@ export interface Entry {
 
 /** What was sent and is not yet logged, in the order in which it came. */
 export interface Inbox {
-  add(kind: Input['kind'], content: string | readonly UserPart[], origin?: string): Admission
+  add(entry: Entry): void
   /** Whether something waits that makes a turn: a send, or steering that found no step. */
   wakes(): boolean
   steers(): boolean
@@ -33,10 +34,8 @@ export function createInbox(): Inbox {
   }
   const holds = (...kinds: Input['kind'][]) => waiting.some(({ input }) => kinds.includes(input.kind))
   return {
-    add(kind, content, origin) {
-      const { entry, admission } = createEntry(kind, content, origin)
+    add: entry => {
       waiting.push(entry)
-      return admission
     },
     wakes: () => holds('send', 'steer'),
     steers: () => holds('steer'),
@@ -49,22 +48,33 @@ export function createInbox(): Inbox {
   }
 }
 
-export function rejectDisposed(entry: Entry): void {
-  entry.reject(new AgentError('AGENT_DISPOSED', 'expected a live agent, but it was disposed before this was admitted'))
-}
-
-// --- internal ---
-
-function createEntry(kind: Input['kind'], content: string | readonly UserPart[], origin: string | undefined) {
+/**
+ * A snapshot of what was given, on nobody's list yet. Throws `NOT_LOSSLESS_JSON`, or `EVENT_DATA_INVALID` for what is
+ * neither text nor parts.
+ */
+export function createEntry(
+  kind: Input['kind'],
+  content: string | readonly UserPart[],
+  origin: string | undefined,
+): { entry: Entry; admission: Admission } {
+  requireContent(content)
+  requireOrigin(origin)
   const parts = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content
   const unsealed = { role: 'user' as const, content: parts as UserPart[] }
   const { message } = sealData('context/message', { message: unsealed, origin: origin ?? '' })
+  requireParts(message.content)
   const { promise: admitted, resolve, reject } = deferred<number>()
   // Whoever does not ask for the outcome has not failed.
   admitted.catch(() => {})
   const input: Input = Object.freeze({ kind, content: message.content, ...(origin === undefined ? {} : { origin }) })
   return { entry: { input, message, resolve, reject }, admission: { admitted } }
 }
+
+export function rejectDisposed(entry: Entry): void {
+  entry.reject(new AgentError('AGENT_DISPOSED', 'expected a live agent, but it was disposed before this was admitted'))
+}
+
+// --- internal ---
 
 function deferred<T>() {
   let resolve!: (value: T) => void

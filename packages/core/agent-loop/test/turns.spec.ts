@@ -342,8 +342,17 @@ describe('input', () => {
       expect(() => verb([{ type: 'text', text: undefined }] as never)).toThrow(
         expect.objectContaining({ code: 'NOT_LOSSLESS_JSON' }),
       )
-      expect(() => verb(7 as never)).toThrow(expect.objectContaining({ code: 'EVENT_DATA_INVALID' }))
+      for (const [content, message] of [
+        [7, 'content: expected a string or an array of parts, found 7; '],
+        [undefined, 'content: expected a string or an array of parts, found undefined; '],
+        [{ type: 'text', text: 'x' }, 'found an object; '],
+        [['x'], "content[0]: expected a part, found 'x'; give the text, or parts such as { type: 'text'"],
+      ] as const) {
+        const refusal = { code: 'EVENT_DATA_INVALID', message: expect.stringContaining(message) }
+        expect(() => verb(content as never)).toThrow(expect.objectContaining(refusal))
+      }
     }
+    expect(() => agent.inject('x', 5 as never)).toThrow(/^origin: expected a string.*, found 5; /)
     expect(session.length).toBe(0)
     await agent.idle()
     expect(log()[1]).toBe('user before')
@@ -463,6 +472,46 @@ describe('options', () => {
     ]) {
       expect(() => createAgent({ session, model, ...bad })).toThrow(RangeError)
     }
+  })
+
+  test('what cannot be is refused in the words of the option, with what was found and what to do', async () => {
+    const create = (changes: object) => () => createAgent({ session, model, ...changes } as never)
+    const open = { session, flush: async () => {} }
+    for (const [changes, message] of [
+      [{ model: undefined }, /^model: expected a model port .*, found undefined; give/],
+      [{ model: 'gpt' }, /^model: .*found 'gpt'/],
+      [{ model: { model: 'm', doStream() {} } }, /^model: .*aiSdkModel/],
+      [{ session: undefined }, /^session: expected a Session.*, found undefined; /],
+      [{ session: Promise.resolve(open) }, /^session: .*found a promise; await it/],
+      [{ session: { session } }, /^session: .*found an object/],
+      [{ system: 5 }, /^system: expected a string, found 5; /],
+      [{ settings: 5 }, /^settings: expected an object.*, found 5; /],
+      [{ settings: [] }, /^settings: .*found an array/],
+      [{ tools: { t: tool('t', () => 1) } }, /^tools: expected an array of tools, found an object; /],
+      [{ tools: [undefined] }, /a tool: expected/],
+      [{ host: { name: 'p', setup() {} } }, /^host: .*host\.use/],
+      [{ flush: true }, /^flush: expected a function.*, found true; /],
+    ] as const) {
+      expect(create(changes)).toThrow(TypeError)
+      expect(create(changes)).toThrow(message)
+    }
+    for (const none of [undefined, null, 5]) expect(() => createAgent(none as never)).toThrow(/^createAgent: expected/)
+    expect(session.length).toBe(0)
+  })
+
+  test('configure refuses the same, and nothing has changed', async () => {
+    const { model, requests } = port(async function* () {
+      yield finish
+    })
+    const { agent } = setup(model, { system: 'Be brief.' })
+    expect(() => agent.configure({ system: 5 } as never)).toThrow(/^system: expected a string, found 5/)
+    expect(() => agent.configure({ model: {} } as never)).toThrow(/^model: expected a model port/)
+    expect(() => agent.configure({ system: 'Be long.', tools: {} } as never)).toThrow(/^tools: expected/)
+    expect(() => agent.configure(undefined as never)).toThrow(/^configure: expected/)
+    agent.configure({ model: undefined } as never)
+    agent.send('go')
+    await agent.idle()
+    expect(requests).toMatchObject([{ model: 'port', system: 'Be brief.' }])
   })
 
   test('settings are lossless JSON, tool names differ', () => {

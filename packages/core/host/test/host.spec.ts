@@ -470,7 +470,7 @@ describe('misuse', () => {
   }
 
   test('a name that there is not is refused at registration, with the names that there are', async () => {
-    expect(await refusal(ctx => ctx.around('tool/execut' as never, () => {}))).toBe(
+    expect(await refusal(ctx => ctx.around('tool/execut' as never, (() => {}) as never))).toBe(
       "ctx.around: expected one of model/request, tool/execute, turn/admit, found 'tool/execut'; mend the name",
     )
     expect(await refusal(ctx => ctx.on('session/events' as never, () => {}))).toMatch(
@@ -479,7 +479,7 @@ describe('misuse', () => {
     expect(await refusal(ctx => ctx.on('turn/admit' as never, () => {}))).toContain("'turn/admit'")
     for (const name of [undefined, 5, Symbol('s'), {}, 'toString', '__proto__']) {
       expect(await refusal(ctx => ctx.on(name as never, () => {}))).toContain('expected one of')
-      expect(await refusal(ctx => ctx.around(name as never, () => {}))).toContain('expected one of')
+      expect(await refusal(ctx => ctx.around(name as never, (() => {}) as never))).toContain('expected one of')
     }
   })
 
