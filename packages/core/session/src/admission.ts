@@ -19,16 +19,11 @@ export function sealJson(value: unknown, path: string, level = 1): JsonValue {
   }
 }
 
-/** Whether the prototype of `value` is that of a plain object, of this realm or of another. A Proxy that refuses to say is none. */
+/** Whether the prototype of `value` is that of a plain object, of this realm or of another. Throws what a Proxy throws. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== 'object' || value === null) return false
-  try {
-    if (Array.isArray(value)) return false
-    const proto = Object.getPrototypeOf(value)
-    return proto === null || proto === Object.prototype || isForeignRoot(proto, 'isPrototypeOf')
-  } catch {
-    return false
-  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const proto = Object.getPrototypeOf(value)
+  return proto === null || proto === Object.prototype || isForeignRoot(proto, 'isPrototypeOf')
 }
 
 /** A value as a refusal shows it. Never throws, whatever a Proxy does. */

@@ -80,12 +80,11 @@ export class ColdLog implements LogBase {
   }
 
   slice(from: number, to: number): SessionEvent[] {
-    for (let seq = from; seq < to; seq++) {
-      if (this.#known.has(seq)) continue
-      let end = seq + 1
-      while (end < to && !this.#known.has(end)) end++
-      this.#read(seq, end)
-      seq = end
+    for (let seq = from; seq < to; ) {
+      const start = seq
+      while (seq < to && !this.#known.has(seq)) seq++
+      if (seq > start) this.#read(start, seq)
+      while (seq < to && this.#known.has(seq)) seq++
     }
     return Array.from({ length: Math.max(0, to - from) }, (_, i) => this.#known.get(from + i)!)
   }

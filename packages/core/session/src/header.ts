@@ -11,21 +11,31 @@ export const SESSION_FORMAT_VERSION = 0
  * JSON would lose. Members that the kernel does not know are kept exactly.
  */
 export function sealHeader(partial: unknown, id: string | undefined, now: () => number): SessionHeader {
-  if (partial !== undefined && !isPlainObject(partial)) fail('header', 'an object', typeof partial)
+  if (partial !== undefined && !isHeaderObject(partial)) fail('header', 'an object', typeof partial)
   const given = sealJson(partial ?? {}, 'header') as { [key: string]: JsonValue }
   if (id !== undefined && given.id !== undefined && given.id !== id) {
     fail('header.id', `${JSON.stringify(id)}, the id of the session`, given.id)
   }
-  const { version = SESSION_FORMAT_VERSION, id: named = id ?? crypto.randomUUID(), createdAt = now(), ...rest } = given
-  const header: Record<string, unknown> = { version, id: id === undefined ? named : id, createdAt }
-  for (const key of Object.keys(rest)) {
-    Object.defineProperty(header, key, { value: rest[key], enumerable: true, writable: true, configurable: true })
+  const fallback = {
+    version: SESSION_FORMAT_VERSION,
+    id: id === undefined ? (given.id ?? crypto.randomUUID()) : id,
+    createdAt: given.createdAt ?? now(),
   }
+  const header = { ...fallback, ...given }
   checkHeader(header)
   return Object.freeze(header) as SessionHeader
 }
 
 // --- internal ---
+
+/** A Proxy that refuses to say what it is is none. */
+function isHeaderObject(value: unknown): boolean {
+  try {
+    return isPlainObject(value)
+  } catch {
+    return false
+  }
+}
 
 function checkHeader(header: Record<string, unknown>): void {
   const { version, id, createdAt, cwd, parent, spawnedBy, importedFrom } = header

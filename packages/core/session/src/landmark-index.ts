@@ -31,17 +31,21 @@ export class LandmarkIndex {
     )
   }
 
-  /** Whether an event is what the index says of its place. A start that the index does not list is no lie about another event. */
-  agreesWith({ seq, type, surfaceOp }: SessionEvent): boolean {
+  markerAt(seq: number): SurfaceMarker | undefined {
     const marker = this.markers[countBelow(this.markers, seq, other => other.seq)]
-    const isMarked = marker?.seq === seq
-    if (isMarked ? marker.type !== type || !isSameOp(marker.surfaceOp, surfaceOp) : surfaceOp !== undefined)
-      return false
-    for (const [listed, seqs] of this.seqs) {
-      const isListed = seqs[countBelow(seqs, seq, other => other)] === seq
-      if (isListed ? listed !== type : listed === type && type === 'request/header') return false
-    }
-    return true
+    return marker?.seq === seq ? marker : undefined
+  }
+
+  /**
+   * Whether an event is what the index says of its place. A turn or step that it does not list is found
+   * by nobody, which is no lie; a request header that it does not list would give a wrong request.
+   */
+  agreesWith({ seq, type, surfaceOp }: SessionEvent): boolean {
+    const marker = this.markerAt(seq)
+    if (marker !== undefined) return marker.type === type && isSameOp(marker.surfaceOp, surfaceOp)
+    const listed = [...this.seqs.keys()].find(key => holds(this.seqs.get(key)!, seq))
+    if (listed !== undefined) return listed === type
+    return surfaceOp === undefined && type !== 'request/header'
   }
 
   /** A copy that knows only the first `length` events. */
@@ -60,6 +64,10 @@ export class LandmarkIndex {
 
 function isSameOp(a: SessionEvent['surfaceOp'], b: SessionEvent['surfaceOp']): boolean {
   return a === b || JSON.stringify(a) === JSON.stringify(b)
+}
+
+function holds(seqs: readonly number[], seq: number): boolean {
+  return seqs[countBelow(seqs, seq, other => other)] === seq
 }
 
 /** How many entries of a rising list have a seq below `limit`. */

@@ -14,6 +14,9 @@ export function indexLandmarks(landmarks: SessionLandmarks, length: number): Lan
   for (const marker of landmarks.markers) index.markers.push(copyMarker(marker))
   for (const [type, seqs] of Object.entries(lists)) for (const seq of seqs) index.seqs.get(type)!.push(seq)
   for (const seqs of [landmarks.markers.map(({ seq }) => seq), ...Object.values(lists)]) checkRising(seqs, length)
+  for (const seq of Object.values(lists).flat()) {
+    if (index.markerAt(seq) !== undefined) failLandmarks(`one thing of event ${seq}`, 'a marker and a start or header')
+  }
   return index
 }
 
@@ -34,8 +37,9 @@ export function checkVisible(seqs: readonly number[], surface: readonly SessionE
 }
 
 /** An event that is read must be what the index said of its place when the log was opened. */
-export function checkAgainst(index: LandmarkIndex, event: SessionEvent): void {
+export function checkAgainst(index: LandmarkIndex, event: SessionEvent): SessionEvent {
   if (!index.agreesWith(event)) failLandmarks(`event ${event.seq} to be what its landmark says`, 'another one')
+  return event
 }
 
 // --- internal ---

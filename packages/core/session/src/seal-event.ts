@@ -16,7 +16,7 @@ interface Marks {
  * surface (ranges, complete provenance) is `planSurface`'s.
  */
 export function sealEvent(type: string, data: unknown, intent: unknown, seq: number, time: number): SessionEvent {
-  const marks = intent === undefined ? {} : readable('SURFACE_INTENT_NOT_ALLOWED', 'intent', () => sealIntent(intent))
+  const marks = intent === undefined ? {} : sealIntent(intent)
   checkType(type, marks, false)
   if (!isLosslessNumber(time))
     fail('EVENT_DATA_INVALID', `time: expected now() to give epoch ms, found ${describe(time)}`)
@@ -25,52 +25,35 @@ export function sealEvent(type: string, data: unknown, intent: unknown, seq: num
 }
 
 /**
- * The same seal for an event that comes from elsewhere: a seed, or a store's lazy load. `path` names
- * it in refusals; `seq` is the one that it must have.
+ * The same seal for an event that comes from elsewhere: a seed, or a store's lazy load. `seq` is the one
+ * that it must have. Refusals name members; whoever knows where the event stands adds that by `locate`.
  */
-export function sealStored(
-  source: unknown,
-  seq: number,
-  path: string,
-  acceptUnknown?: ReadonlySet<string>,
-): SessionEvent {
-  const members = readable('SEED_INVALID', path, () => {
-    if (!isPlainObject(source)) fail('SEED_INVALID', `${path}: expected an event object, found ${describe(source)}`)
-    return readMembers(source, EVENT_MEMBERS, 'SEED_INVALID', path)
-  })
+export function sealStored(source: unknown, seq: number, acceptUnknown: ReadonlySet<string>): SessionEvent {
+  if (!isPlainObject(source)) fail('SEED_INVALID', `expected an event object, found ${describe(source)}`)
+  const members = readMembers(source, EVENT_MEMBERS, 'SEED_INVALID')
   const { type, time } = members
-  if (typeof type !== 'string') fail('SEED_INVALID', `${path}.type: expected a string, found ${describe(type)}`)
+  if (typeof type !== 'string') fail('SEED_INVALID', `type: expected a string, found ${describe(type)}`)
   if (members.seq !== seq) {
-    fail('SEED_INVALID', `${path}.seq: expected ${seq}, found ${describe(members.seq)}; seqs count from 0 without gaps`)
+    fail('SEED_INVALID', `seq: expected ${seq}, found ${describe(members.seq)}; seqs count from 0 without gaps`)
   }
-  if (!isLosslessNumber(time)) {
-    fail('SEED_INVALID', `${path}.time: expected epoch ms, found ${describe(time)}`)
-  }
-  return within(path, () => {
-    const marks = readable('SEED_INVALID', path, () => sealMarks(members, path))
-    checkType(type, marks, acceptUnknown?.has(type) ?? false)
-    return buildEvent(seq, time, type, sealJson(members.data, `${path}.data`), marks)
-  })
+  if (!isLosslessNumber(time)) fail('SEED_INVALID', `time: expected epoch ms, found ${describe(time)}`)
+  const marks = sealMarks(members)
+  checkType(type, marks, acceptUnknown.has(type))
+  return buildEvent(seq, time, type, sealJson(members.data, 'data'), marks)
 }
 
-/** Runs `body` so that a refusal names where in a seed it stands. */
-export function within<T>(path: string, body: () => T): T {
-  try {
-    return body()
-  } catch (error) {
-    if (!(error instanceof SessionError) || error.message.includes(path)) throw error
-    throw new SessionError(error.code, `${path}: ${error.message.slice(error.code.length + 2)}`, { cause: error })
+/**
+ * The refusal with the place where it stands: `seed[3].data.turn`. What a caller's own accessor or Proxy
+ * threw becomes a refusal with its cause.
+ */
+export function locate(error: unknown, path: string, unreadable: SessionErrorCode = 'SEED_INVALID'): SessionError {
+  if (!(error instanceof SessionError)) {
+    const message = `${path}: expected members that can be read, found one that throws`
+    return new SessionError(unreadable, message, { cause: error })
   }
-}
-
-/** An accessor or a Proxy of the caller's may throw: a refusal like any other, with its cause. */
-export function readable<T>(code: SessionErrorCode, path: string, body: () => T): T {
-  try {
-    return body()
-  } catch (cause) {
-    if (cause instanceof SessionError) throw cause
-    throw new SessionError(code, `${path}: expected members that can be read, found one that throws`, { cause })
-  }
+  const text = error.message.slice(error.code.length + 2)
+  const joint = EVENT_MEMBERS.has(/^\w*/.exec(text)![0]) ? '.' : ': '
+  return new SessionError(error.code, path + joint + text, { cause: error.cause ?? error })
 }
 
 // --- internal ---
@@ -85,8 +68,13 @@ function buildEvent(seq: number, time: number, type: string, data: JsonValue, ma
 }
 
 function sealIntent(intent: unknown): Marks {
-  if (!isPlainObject(intent)) fail('SURFACE_INTENT_NOT_ALLOWED', `expected an intent object, found ${describe(intent)}`)
-  return sealMarks(readMembers(intent, INTENT_MEMBERS, 'SURFACE_INTENT_NOT_ALLOWED', 'intent'), 'intent')
+  const code = 'SURFACE_INTENT_NOT_ALLOWED'
+  try {
+    if (!isPlainObject(intent)) fail(code, `expected an intent object, found ${describe(intent)}`)
+    return sealMarks(readMembers(intent, INTENT_MEMBERS, code))
+  } catch (error) {
+    throw locate(error, 'intent', code)
+  }
 }
 
 interface Members {
@@ -103,30 +91,28 @@ const INTENT_MEMBERS: ReadonlySet<PropertyKey> = new Set(['sourceEventSeqs', 'su
 const EVENT_MEMBERS: ReadonlySet<PropertyKey> = new Set(['seq', 'time', 'type', 'data', ...INTENT_MEMBERS])
 
 /** Each member is read once; one that nobody knows is refused, as it would be lost. */
-function readMembers(source: object, allowed: ReadonlySet<PropertyKey>, code: SessionErrorCode, path: string): Members {
-  const members: Members = {}
+function readMembers(source: Members, allowed: ReadonlySet<PropertyKey>, code: SessionErrorCode): Members {
   for (const key of Reflect.ownKeys(source)) {
-    if (!allowed.has(key))
-      fail(code, `${path}: expected only ${[...allowed].join(', ')}, found ${String(key)}; remove it`)
-    members[key as keyof Members] = source[key as keyof typeof source]
+    if (!allowed.has(key)) fail(code, `expected only ${[...allowed].join(', ')}, found ${String(key)}; remove it`)
   }
-  return members
+  const { seq, time, type, data, sourceEventSeqs, surfaceOp, ignorable } = source
+  return { seq, time, type, data, sourceEventSeqs, surfaceOp, ignorable }
 }
 
-function sealMarks(source: Members, path: string): Marks {
+function sealMarks(source: Members): Marks {
   const marks: Marks = {}
-  if (source.surfaceOp !== undefined) marks.surfaceOp = sealOp(source.surfaceOp, path)
-  if (source.sourceEventSeqs !== undefined) marks.sourceEventSeqs = sealSeqs(source.sourceEventSeqs, path)
+  if (source.surfaceOp !== undefined) marks.surfaceOp = sealOp(source.surfaceOp)
+  if (source.sourceEventSeqs !== undefined) marks.sourceEventSeqs = sealSeqs(source.sourceEventSeqs)
   if (source.ignorable !== undefined) {
-    if (source.ignorable !== true) fail('SURFACE_INTENT_NOT_ALLOWED', `${path}.ignorable: expected true or nothing`)
+    if (source.ignorable !== true) fail('SURFACE_INTENT_NOT_ALLOWED', 'ignorable: expected true or nothing')
     marks.ignorable = true
   }
   return marks
 }
 
 /** A list of seqs, copied in one pass: it may be as long as the surface, so it does not take the general way in. */
-function sealSeqs(value: unknown, path: string): readonly number[] {
-  const where = `${path}.sourceEventSeqs`
+function sealSeqs(value: unknown): readonly number[] {
+  const where = 'sourceEventSeqs'
   if (!Array.isArray(value)) fail('PROVENANCE_INVALID', `${where}: expected an array of seqs, found ${describe(value)}`)
   const seqs: unknown[] = Object.values(value)
   if (hasVisibleExtras(value, seqs))
@@ -140,9 +126,9 @@ function sealSeqs(value: unknown, path: string): readonly number[] {
   return Object.freeze(seqs as number[])
 }
 
-function sealOp(value: unknown, path: string): SurfaceOp | RestoreOp {
+function sealOp(value: unknown): SurfaceOp | RestoreOp {
   if (value === 'append') return value
-  const where = `${path}.surfaceOp`
+  const where = 'surfaceOp'
   if (!isPlainObject(value)) failOp(where, value)
   const op = Object.fromEntries(Reflect.ownKeys(value).map(key => [key, value[key as string]]))
   const shape = Reflect.ownKeys(op).map(String).sort().join()

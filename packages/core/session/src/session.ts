@@ -10,7 +10,7 @@ import type { ModelRequest, RequestHeader } from './model.js'
 import { type ErrorListener, Observers, type SessionListener } from './observers.js'
 import { Projection } from './projection.js'
 import { checkAgainst, checkVisible, givenEvents, indexLandmarks } from './resume-landmarks.js'
-import { readable, sealEvent, sealStored, within } from './seal-event.js'
+import { locate, sealEvent, sealStored } from './seal-event.js'
 import {
   applySurface,
   foldSurface,
@@ -99,9 +99,11 @@ export class Session {
     const accepted = new Set(options.acceptUnknown)
     const index = indexLandmarks(landmarks, length)
     const seal = (source: unknown, seq: number) => {
-      const event = sealStored(source, seq, `event ${seq}`, accepted)
-      checkAgainst(index, event)
-      return event
+      try {
+        return checkAgainst(index, sealStored(source, seq, accepted))
+      } catch (error) {
+        throw locate(error, `event ${seq}`)
+      }
     }
     const cold = new ColdLog(length, options.load, seal)
     for (const [seq, event] of givenEvents(landmarks, length)) cold.keep(seal(event, seq))
@@ -247,18 +249,17 @@ export class Session {
   }
 
   #admitSeed(seed: readonly SessionEvent[]): void {
-    if (!readable('SEED_INVALID', 'seed', () => Array.isArray(seed)))
-      throw new SessionError('SEED_INVALID', 'seed: expected an array of events')
-    const length = readable('SEED_INVALID', 'seed', () => seed.length)
-    for (let seq = 0; seq < length; seq++) {
-      const path = `seed[${seq}]`
-      const source = readable('SEED_INVALID', path, () => seed[seq])
-      const event = sealStored(source, seq, path, this.#acceptUnknown)
-      const change =
-        event.surfaceOp === undefined
-          ? undefined
-          : within(path, () => planSurface(this.#surface, event, this.#toolCallIdAt))
-      this.#commit(event, change)
+    let seq = -1
+    try {
+      if (!Array.isArray(seed))
+        throw new SessionError('SEED_INVALID', `expected an array of events, found ${describe(seed)}`)
+      const { length } = seed
+      for (seq = 0; seq < length; seq++) {
+        const event = sealStored(seed[seq], seq, this.#acceptUnknown)
+        this.#commit(event, planSurface(this.#surface, event, this.#toolCallIdAt))
+      }
+    } catch (error) {
+      throw locate(error, seq < 0 ? 'seed' : `seed[${seq}]`)
     }
   }
 

@@ -102,6 +102,7 @@ export function planMarker(surface: SurfaceManager, marker: SurfaceMarker, cited
 
 /** Carries out a plan. Never throws. */
 export function applySurface(surface: SurfaceManager, change: SurfaceChange): void {
+  if (change.kind !== 'restore') surface.nodes.set(change.node.seq, change.node)
   if (change.kind === 'append') {
     link(surface, surface.tail, change.node, change.node, undefined, 1)
     return
@@ -190,7 +191,6 @@ function link(
   else prev.next = first
   if (next === undefined) surface.tail = last
   else next.prev = last
-  if (first === last) surface.nodes.set(first.seq, first)
   surface.size += growth
 }
 

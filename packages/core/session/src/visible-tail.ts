@@ -7,11 +7,11 @@ import type { SessionEvent } from './events.js'
  */
 export class VisibleTail {
   #own: number[] = []
-  readonly #reachingBack = new Set<number>()
-  readonly #below = new Map<number, readonly number[]>()
+  #reachingBack: number[] = []
+  readonly #below = new Map<number, { own: number[]; reachingBack: number[] }>()
 
   has(seq: number): boolean {
-    return this.#own.includes(seq) || this.#reachingBack.has(seq)
+    return this.#own.includes(seq) || this.#reachingBack.includes(seq)
   }
 
   fold({ seq, surfaceOp, sourceEventSeqs = [] }: SessionEvent): void {
@@ -25,26 +25,20 @@ export class VisibleTail {
 
   #replace(seq: number, from: number, to: number, sources: readonly number[]): void {
     if (from >= 0 && to >= from) {
-      this.#below.set(seq, this.#own.splice(from, to - from + 1, seq))
+      this.#below.set(seq, { own: this.#own.splice(from, to - from + 1, seq), reachingBack: [] })
       return
     }
-    const shadowed = [...this.#reachingBack, ...this.#own].filter(node => sources.includes(node))
-    for (const node of shadowed) this.#reachingBack.delete(node)
-    this.#own = this.#own.filter(node => !shadowed.includes(node))
-    this.#reachingBack.add(seq)
-    this.#below.set(seq, shadowed)
+    const isShadowed = (node: number) => sources.includes(node)
+    this.#below.set(seq, { own: this.#own.filter(isShadowed), reachingBack: this.#reachingBack.filter(isShadowed) })
+    this.#own = this.#own.filter(node => !isShadowed(node))
+    this.#reachingBack = [...this.#reachingBack.filter(node => !isShadowed(node)), seq]
   }
 
   /** What a reaching one had shadowed of the turn's own was the beginning of them. */
   #restore(node: number): void {
-    const below = this.#below.get(node) ?? []
+    const { own, reachingBack } = this.#below.get(node) ?? { own: [], reachingBack: [] }
     const at = this.#own.indexOf(node)
-    if (at >= 0) {
-      this.#own.splice(at, 1, ...below)
-      return
-    }
-    this.#reachingBack.delete(node)
-    this.#own.unshift(...below.filter(seq => !this.#below.has(seq)))
-    for (const seq of below) if (this.#below.has(seq)) this.#reachingBack.add(seq)
+    this.#own.splice(Math.max(at, 0), at < 0 ? 0 : 1, ...own)
+    this.#reachingBack = [...this.#reachingBack.filter(other => other !== node), ...reachingBack]
   }
 }

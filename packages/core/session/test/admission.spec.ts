@@ -296,11 +296,8 @@ describe('a caller’s code runs once and cannot reach in', () => {
               Object.getOwnPropertyDescriptors(bad),
             )
       const error = refusal(() => Session.create({ seed: [members as never] }))
-      expect([error.code, error.message, error.cause]).toEqual([
-        'SEED_INVALID',
-        expect.stringContaining('seed[0]'),
-        cause,
-      ])
+      expect([error.code, error.message]).toEqual(['SEED_INVALID', expect.stringContaining('seed[0]')])
+      expect(error.cause).toBe(cause)
     }
   })
 

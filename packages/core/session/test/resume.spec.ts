@@ -322,11 +322,15 @@ describe('landmarks that lie are refused', () => {
   })
 
   test('turn and step starts that are other events are found out when they are read', () => {
-    const landmarks = { ...good(), turns: [3], steps: [] }
-    const session = new Store(log()).resume({ landmarks })
-    expect(refusal(() => session.at(3)).code).toBe('HISTORY_UNREADABLE')
+    const session = new Store(log()).resume({ landmarks: { ...good(), turns: [7], steps: [] } })
+    expect(refusal(() => session.at(7)).code).toBe('HISTORY_UNREADABLE')
     // One that is not listed says nothing false of another event.
     for (const seq of [1, 5]) expect(session.at(seq)?.seq).toBe(seq)
+  })
+
+  test('an event is a marker or a start, not both', () => {
+    const landmarks = { ...good(), turns: [3], steps: [] }
+    expect(refusal(() => new Store(log()).resume({ landmarks })).code).toBe('SEED_INVALID')
   })
 })
 
