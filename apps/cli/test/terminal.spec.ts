@@ -10,9 +10,10 @@ const SCRIPT = 'script'
 const hasScript = spawnSync(SCRIPT, ['-qec', 'true', '/dev/null'], { stdio: 'ignore' }).status === 0
 if (!hasScript) console.warn('skipped: the terminal tests need the program `script` of util-linux')
 
-const DOWN = '\u001b[B'
 const ENTER = '\r'
+const ESCAPE = '\u001b'
 const CTRL_C = '\u0003'
+const CTRL_D = '\u0004'
 
 const calling = (calls: { toolName: string; input: unknown }[]) => calls.map(call => ({ toolCalls: [call] }))
 
@@ -37,10 +38,10 @@ describe.skipIf(!hasScript)('the question before a tool writes or executes', () 
     const { folder, type, printed, ended, faults } = await onTerminal(calling([touch('a'), touch('b')]))
     await printed('command: touch a')
     await printed('Run bash? (execute)')
-    type(ENTER)
+    type(`y${ENTER}`)
     await printed('command: touch b')
     await printed('Run bash? (execute)')
-    type(DOWN + ENTER)
+    type(`n${ENTER}`)
     expect((await ended).code).toBe(0)
     expect([existsSync(join(folder, 'a')), existsSync(join(folder, 'b'))]).toEqual([true, false])
     expect(await faults()).toEqual(['ran', 'TOOL_DENIED'])
@@ -51,13 +52,41 @@ describe.skipIf(!hasScript)('the question before a tool writes or executes', () 
     const { folder, type, printed, ended, faults } = await onTerminal(calling([touch('a'), touch('b'), write]))
     await printed('command: touch a')
     await printed('Run bash? (execute)')
-    type(DOWN + DOWN + ENTER)
+    type(`A${ENTER}`)
     await printed('content: x\\x1b[2J')
     await printed('Run write? (write)')
-    type(ENTER)
+    type(`yes${ENTER}`)
     expect((await ended).code).toBe(0)
     expect(existsSync(join(folder, 'b'))).toBe(true)
     expect(await faults()).toEqual(['ran', 'ran', 'ran'])
+  })
+
+  it.each([
+    ['Enter alone', ENTER],
+    ['Escape', ESCAPE],
+    ['Ctrl-D', CTRL_D],
+  ])('takes %s for a no, and the turn goes on', async (_, key) => {
+    const { folder, type, printed, ended, faults } = await onTerminal(calling([touch('a')]))
+    await printed('Run bash? (execute)')
+    type(key)
+    const { code, stdout } = await ended
+    expect(code).toBe(0)
+    expect(stdout).toContain('The end.')
+    expect(stdout).not.toContain('Ctrl-C')
+    expect(existsSync(join(folder, 'a'))).toBe(false)
+    expect(await faults()).toEqual(['TOOL_DENIED'])
+  })
+
+  it('asks again after a word that is no answer', async () => {
+    const { folder, type, printed, ended } = await onTerminal(calling([touch('a')]))
+    await printed('Run bash? (execute)')
+    type(`maybe${ENTER}`)
+    await printed('Type y, n or a')
+    expect(existsSync(join(folder, 'a'))).toBe(false)
+    type(ENTER)
+    type(`\u0015y${ENTER}`)
+    expect((await ended).code).toBe(0)
+    expect(existsSync(join(folder, 'a'))).toBe(true)
   })
 
   it('takes Ctrl-C as the end of the turn', async () => {
@@ -73,8 +102,11 @@ describe.skipIf(!hasScript)('the question before a tool writes or executes', () 
 })
 
 describe.skipIf(!hasScript)('run without a task', () => {
-  it('asks for one after another until Ctrl-C', async () => {
-    const { type, printed, ended, log } = await onTerminal([{ text: 'One.' }], '')
+  it.each([
+    ['Ctrl-D', CTRL_D],
+    ['Ctrl-C', CTRL_C],
+  ])('asks for one after another until %s, and leaves the session closed', async (_, key) => {
+    const { folder, type, printed, ended, log } = await onTerminal([{ text: 'One.' }], '')
     await printed('Task')
     type(`first\r`)
     await printed('One.')
@@ -82,21 +114,28 @@ describe.skipIf(!hasScript)('run without a task', () => {
     type(`second\r`)
     await printed('The end.')
     await printed('Task')
-    type(CTRL_C)
-    expect((await ended).code).toBe(0)
+    type(key)
+    const { code, stdout } = await ended
+    expect(code).toBe(0)
+    expect(stdout).toContain('palimpsest resume')
     expect((await log()).filter(({ type }) => type === 'turn/end')).toHaveLength(2)
+    const [id] = /(?<=session )[\w-]+/.exec(stdout)!
+    expect(await palimpsest(['rm', id!, '--force', '--store', 'store'], { cwd: folder })).toMatchObject({ code: 0 })
   })
 })
 
 describe.skipIf(!hasScript)('rm on a terminal', () => {
-  it('asks, and takes Enter for no', async () => {
+  it.each([
+    ['Enter', ENTER],
+    ['Ctrl-D', CTRL_D],
+  ])('asks, and takes %s for no', async (_, key) => {
     const folder = temporaryFolder()
     const model = `scripted:${scriptFile(folder, [{ text: 'hi' }])}`
     await palimpsest(['run', 'go', '--id', 'kept', '--model', model, '--store', 'store'], { cwd: folder })
     const command = `stty cols 100 rows 40; exec '${process.execPath}' '${MAIN}' rm ke --store store`
     const asked = startProgram(SCRIPT, ['-qefc', command, '/dev/null'], { cwd: folder })
     await asked.printed('Remove kept for good?')
-    asked.child.stdin!.write(ENTER)
+    asked.child.stdin!.write(key)
     expect((await asked.ended).code).toBe(3)
     expect(await palimpsest(['show', 'kept', '--store', 'store'], { cwd: folder })).toMatchObject({ code: 0 })
   })

@@ -22,7 +22,8 @@ export function permission(allowed: Iterable<string>, ask: Ask | undefined): Plu
     const answer = await ask(call)
     if (answer === 'always') granted.add(call.toolName)
     if (answer === 'cancel') call.agent.cancel('the user pressed Ctrl-C at a question')
-    if (answer === 'no' || answer === 'cancel') throw denied(call, 'the user said no')
+    if (answer === 'no') throw denied(call, 'the user said no')
+    if (answer === 'cancel') throw denied(call, 'the user ended the turn')
   }
 
   return {
@@ -57,7 +58,8 @@ function effectOf({ effect }: ToolExecution['tool']): 'read' | 'write' | 'execut
 
 function nobodyAsked({ tool, toolName }: ToolExecution): string {
   const effect = effectOf(tool)
-  return `it ${effect}s, there is no terminal to ask on, and --allow names neither ${effect} nor ${toolName}`
+  const unnamed = effect === toolName ? `does not name ${effect}` : `names neither ${effect} nor ${toolName}`
+  return `it ${effect}s, there is no terminal to ask on, and --allow ${unnamed}`
 }
 
 /** The loop makes a `TOOL_DENIED` result of it, which the model reads. */
