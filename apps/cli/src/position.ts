@@ -1,5 +1,6 @@
 import type { Session, SessionEvent } from '@palimpsest/session'
 import { CommandError, usageError } from './failure.js'
+import { counted } from './view/figures.js'
 
 /**
  * A place in a log, as the length of a prefix. `12` is the first twelve events; `2.3` is the request of
@@ -53,6 +54,8 @@ function unknownStep(events: readonly SessionEvent[], turn: number, step: number
     .map(({ data }) => data as { turn: number; step: number })
   const last = steps.at(-1)
   const found =
-    last === undefined ? 'a log without steps' : `${steps.length} steps, the last one ${last.turn}.${last.step}`
+    last === undefined
+      ? 'a log without steps'
+      : `${counted(steps.length, 'step')}, the last one ${last.turn}.${last.step}`
   return new CommandError('POSITION_UNKNOWN', `expected a step ${turn}.${step} in this log, found ${found}`)
 }

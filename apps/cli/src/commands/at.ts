@@ -7,6 +7,7 @@ import { CommandError } from '../failure.js'
 import { resolvePosition } from '../position.js'
 import { readStored } from '../stored-session.js'
 import { asText } from '../view/as-text.js'
+import { counted } from '../view/figures.js'
 import { messageLines } from '../view/message.js'
 import { withExamples } from './examples.js'
 
@@ -37,7 +38,7 @@ async function at(context: Context, id: string, place: string | undefined): Prom
 function noRequest(length: number): CommandError {
   return new CommandError(
     'REQUEST_UNKNOWN',
-    `expected a request header among the first ${length} events, found none: no request was made by then; choose a later place`,
+    `expected a request header among the first ${counted(length, 'event')}, found none: no request was made by then; choose a later place`,
   )
 }
 
@@ -45,7 +46,7 @@ function print(request: ModelRequest, length: number, { out }: Context): void {
   const { model, settings, system, tools, rules, messages } = request
   const { bold } = out.colors
   const names = Array.isArray(tools) ? tools.map(tool => asText(tool?.name)).join(', ') : ''
-  out.line(bold(`the request of the first ${length} events`))
+  out.line(bold(`the request of the first ${counted(length, 'event')}`))
   out.line(`model     ${escapeLine(asText(model))}`)
   out.line(`settings  ${escapeLine(asText(settings))}`)
   if (rules !== undefined) out.line(`rules     ${escapeLine(asText(rules))}`)

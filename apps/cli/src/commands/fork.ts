@@ -6,6 +6,7 @@ import { EXIT, type ExitCode } from '../exit-codes.js'
 import { resolvePosition } from '../position.js'
 import { resolveId } from '../session-id.js'
 import { readStored } from '../stored-session.js'
+import { counted } from '../view/figures.js'
 import { withExamples } from './examples.js'
 
 export function forkCommand(): Command {
@@ -34,8 +35,10 @@ async function fork(context: Context, given: string, { at, id }: { at?: string; 
     out.json({ id: session.id, parent: session.header.parent, length: session.length, repaired: report.repaired })
     return EXIT.ok
   }
-  out.line(`${out.colors.bold(escapeLine(session.id))} shares the first ${shared} events of ${escapeLine(parent)}.`)
-  if (report.repaired.length > 0) out.line(`Its open turn was closed with ${report.repaired.length} events.`)
+  out.line(
+    `${out.colors.bold(escapeLine(session.id))} shares the first ${counted(shared, 'event')} of ${escapeLine(parent)}.`,
+  )
+  if (report.repaired.length > 0) out.line(`Its open turn was closed with ${counted(report.repaired.length, 'event')}.`)
   out.line(`Go on: palimpsest resume ${session.id} "task"${storeFlag}`)
   return EXIT.ok
 }

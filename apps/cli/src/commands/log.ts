@@ -6,6 +6,7 @@ import { resolveId } from '../session-id.js'
 import { readLog } from '../stored-session.js'
 import { damageLine } from '../view/damage.js'
 import { eventLine } from '../view/event.js'
+import { seqRange } from '../view/figures.js'
 import { withExamples } from './examples.js'
 import { parseCount } from './parse-count.js'
 
@@ -77,7 +78,7 @@ function matches(event: SessionEvent, { type, grep }: Filters): boolean {
 function printHole({ out }: Context, events: readonly SessionEvent[], from: number, to: number): void {
   const present = new Set(events.map(({ seq }) => seq))
   const lost = Array.from({ length: to - from }, (_, i) => from + i).filter(seq => !present.has(seq))
-  if (lost.length > 0) out.line(out.colors.red(`-- ${lost[0]}…${lost.at(-1)} cannot be read`))
+  if (lost.length > 0) out.line(out.colors.red(`-- ${seqRange(lost[0]!, lost.at(-1)! + 1)} cannot be read`))
 }
 
 function turnOf(event: SessionEvent): unknown {

@@ -5,6 +5,7 @@ import { escapeLine, shorten } from '../escape.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { isIncomplete, readStored } from '../stored-session.js'
 import { asText } from '../view/as-text.js'
+import { counted } from '../view/figures.js'
 import { messageLines } from '../view/message.js'
 import { withExamples } from './examples.js'
 
@@ -44,7 +45,7 @@ function nodeOf(session: Session, seq: number): Node {
 function print(session: Session, nodes: readonly Node[], { out }: Context): void {
   const { colors } = out
   const request = session.requestAt(session.length)
-  const title = `${escapeLine(session.id)}  ${session.length} events, ${nodes.length} messages`
+  const title = `${escapeLine(session.id)}  ${counted(session.length, 'event')}, ${counted(nodes.length, 'message')}`
   out.line(colors.bold(request === undefined ? title : `${title}, ${escapeLine(asText(request.model))}`))
   if (request?.system !== undefined) out.line(colors.dim(`system: ${shorten(asText(request.system), 100)}`))
   for (const { seq, type, shadows, message } of nodes) {

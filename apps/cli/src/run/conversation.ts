@@ -5,6 +5,7 @@ import { escapeLine, shorten } from '../escape.js'
 import type { ExitCode } from '../exit-codes.js'
 import { askTask } from '../terminal.js'
 import { reasonText } from '../view/event.js'
+import { counted } from '../view/figures.js'
 import type { Driver, TurnReport } from './driver.js'
 
 /** One task and its turn; without a task, turn after turn as the user types them. Returns the exit code. */
@@ -35,7 +36,7 @@ async function runOne({ out }: Context, driver: Driver, task: string): Promise<T
   ]
   const text = shorten(reasonText(reason), 400)
   out.line()
-  out.line(`${paintFor(reason, out.colors)(text)}${out.colors.dim(` · ${steps} steps${tokens.join('')}`)}`)
+  out.line(`${paintFor(reason, out.colors)(text)}${out.colors.dim(` · ${counted(steps, 'step')}${tokens.join('')}`)}`)
   return report
 }
 
@@ -51,7 +52,7 @@ function resultOf({ session, report: { damage, repaired } }: OpenSession, report
 
 function printNext({ out, storeFlag }: Context, { session }: OpenSession): void {
   const id = escapeLine(session.id)
-  out.line(`${out.colors.bold(`session ${id}`)}  ${session.length} events`)
+  out.line(`${out.colors.bold(`session ${id}`)}  ${counted(session.length, 'event')}`)
   out.line(`  palimpsest resume ${id} "next task"${storeFlag}`)
   out.line(`  palimpsest show ${id}${storeFlag}`)
   out.line(`  palimpsest log ${id}${storeFlag}`)

@@ -2,7 +2,7 @@ import type { SessionEvent } from '@palimpsest/session'
 import { escapeLine, shorten } from '../escape.js'
 import type { Colors } from '../output.js'
 import { asText } from './as-text.js'
-import { instant } from './figures.js'
+import { counted, instant } from './figures.js'
 import { argumentsOf, isErrorOutput, outputText } from './message.js'
 
 const SUMMARY_CHARACTERS = 100
@@ -56,7 +56,8 @@ const TEXTS: Partial<Record<string, (data: Data) => string>> = {
   'tool/call': data => `${String(data.toolName)} ${String(data.arguments)}`,
   'tool/settled': ({ output }) => outputText(output),
   'tool/result': messageText,
-  'request/header': ({ model, tools }) => `${String(model)}, ${Array.isArray(tools) ? tools.length : 0} tools`,
+  'request/header': ({ model, tools }) =>
+    `${String(model)}, ${counted(Array.isArray(tools) ? tools.length : 0, 'tool')}`,
 }
 
 /** `completed`, or `error MODEL_HTTP_ERROR: …`. */

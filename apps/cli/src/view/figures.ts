@@ -21,3 +21,13 @@ export function bytes(count: number | undefined): string {
     count < 1e6 ? { size: 1e3, name: 'kB' } : count < 1e9 ? { size: 1e6, name: 'MB' } : { size: 1e9, name: 'GB' }
   return `${(count / unit.size).toFixed(count / unit.size < 10 ? 1 : 0)} ${unit.name}`
 }
+
+/** `1 step`, `2 steps`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/** Seqs from `from` up to and without `to`: `3`, or `3…5`. */
+export function seqRange(from: number, to: number): string {
+  return to - from === 1 ? String(from) : `${from}…${to - 1}`
+}
