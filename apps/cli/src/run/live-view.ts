@@ -1,9 +1,9 @@
 import type { Plugin } from '@palimpsest/host'
-import type { Chunk, SessionEvent } from '@palimpsest/session'
+import type { Chunk, Session, SessionEvent, ToolCallPart } from '@palimpsest/session'
 import { escapeText, shorten } from '../escape.js'
 import type { Output } from '../output.js'
-import { bytes } from '../view/figures.js'
-import { isErrorOutput, outputText } from '../view/message.js'
+import { bytes, counted } from '../view/figures.js'
+import { argumentsOf, isErrorOutput, outputText, reasoningMark } from '../view/message.js'
 
 /** Prints a turn while it happens: what the model says, what the tools do, and attempts that failed. */
 export function liveView(out: Output): Plugin {
@@ -11,7 +11,7 @@ export function liveView(out: Output): Plugin {
   return {
     name: 'live view',
     setup(ctx) {
-      ctx.on('session/event', event => showEvent(event, stream, out))
+      ctx.on('session/event', (event, session) => showEvent(event, session, stream, out))
       // Inside of the retry, so that every attempt passes by.
       const attempts = new WeakMap<AbortSignal, { step: number; count: number }>()
       ctx.around('model/request', async ({ signal, step }, next) => {
@@ -44,6 +44,7 @@ interface Stream {
 }
 
 function createStream({ write, colors }: Output): Stream {
+  const mark = reasoningMark(colors)
   let kind: Kind | undefined
   let isLineStart = true
   let half = ''
@@ -64,7 +65,8 @@ function createStream({ write, colors }: Output): Stream {
       half = whole.slice(cut)
       if (cut === 0) return
       const shown = escapeText(whole.slice(0, cut))
-      write(next === 'reasoning' ? colors.dim(shown) : shown)
+      if (next === 'reasoning') write(colors.dim((isLineStart ? mark : '') + shown.replace(/\n(?!$)/g, `\n${mark}`)))
+      else write(shown)
       isLineStart = shown.endsWith('\n')
     },
     line(text) {
@@ -75,14 +77,31 @@ function createStream({ write, colors }: Output): Stream {
   }
 }
 
-function showEvent(event: SessionEvent, stream: Stream, { colors }: Output): void {
+function showEvent(event: SessionEvent, session: Session, stream: Stream, { colors }: Output): void {
   if (event.type === 'assistant/chunk') showChunk(event.data.chunk, stream)
   if (event.type === 'assistant/message' || event.type === 'turn/end') stream.end()
   if (event.type === 'tool/call') {
     const { toolName, arguments: input } = event.data
-    stream.line(`${colors.cyan(`→ ${shorten(toolName, 64)}`)} ${shorten(input, 120)}`)
+    stream.line(callLine(toolName, input, colors))
   }
-  if (event.type === 'tool/result' && event.surfaceOp === 'append') stream.line(resultLine(event, colors))
+  if (event.type === 'tool/result' && event.surfaceOp === 'append') {
+    const call = callThatNeverBegan(event, session)
+    if (call !== undefined) stream.line(callLine(call.toolName, argumentsOf(call), colors))
+    stream.line(resultLine(event, colors))
+  }
+}
+
+function callLine(toolName: string, input: string, colors: Output['colors']): string {
+  return `${colors.cyan(`→ ${shorten(toolName, 64)}`)} ${shorten(input, 120)}`
+}
+
+/** A result that cites the answer has no `tool/call`: the call was denied, or could not begin. */
+function callThatNeverBegan({ data, sourceEventSeqs }: SessionEvent<'tool/result'>, session: Session) {
+  const source = session.at(sourceEventSeqs?.[0] ?? -1)
+  if (source?.type !== 'assistant/message') return undefined
+  return source.data.message.content.find(part => part.type === 'tool-call' && part.toolCallId === data.toolCallId) as
+    | ToolCallPart
+    | undefined
 }
 
 function showChunk(chunk: Chunk, stream: Stream): void {
@@ -100,7 +119,7 @@ function resultLine({ data }: SessionEvent<'tool/result'>, colors: Output['color
     return colors.red(`← ${name} ${data.error?.code ?? 'failed'}: ${shorten(first, 160)}`)
   }
   const lines = text === '' ? [] : text.replace(/\n$/, '').split('\n')
-  const size = `${bytes(Buffer.byteLength(text))}, ${lines.length} ${lines.length === 1 ? 'line' : 'lines'}`
+  const size = `${bytes(Buffer.byteLength(text))}, ${counted(lines.length, 'line')}`
   // Such as bash's exit code.
   const last = lines.length > 1 && /^\[.*\]$/.test(lines.at(-1)!) ? ` … ${shorten(lines.at(-1)!, 60)}` : ''
   return colors.dim(`← ${name} (${size}) ${shorten(first, 100)}${last}`)

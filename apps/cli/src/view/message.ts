@@ -26,6 +26,11 @@ export function isErrorOutput(output: unknown): boolean {
   return type === 'error-text' || type === 'error-json' || type === 'execution-denied'
 }
 
+/** What begins each line of reasoning where no colour tells it from the answer. */
+export function reasoningMark({ isColorSupported }: Colors): string {
+  return isColorSupported ? '' : 'thinking: '
+}
+
 /** The arguments of a call as the model wrote them. */
 export function argumentsOf(call: { input?: unknown; rawInput?: unknown }): string {
   return typeof call.rawInput === 'string' ? call.rawInput : asText(call.input)
@@ -39,7 +44,8 @@ function partLines(value: unknown, colors: Colors): string[] {
   const part = (value ?? {}) as Part
   if (part.type === 'text' && typeof part.text === 'string') return lines(part.text)
   if (part.type === 'reasoning' && typeof part.text === 'string') {
-    return lines(part.text === '' ? '(reasoning, not readable)' : part.text).map(line => colors.dim(line))
+    const text = part.text === '' ? '(reasoning, not readable)' : part.text
+    return lines(text).map(line => colors.dim(reasoningMark(colors) + line))
   }
   if (part.type === 'tool-call') return [`${colors.cyan(`→ ${name(part)}`)} ${escapeLine(argumentsOf(part))}`]
   if (part.type === 'tool-result') return resultLines(part, colors)
