@@ -26,14 +26,14 @@ async function setUp(replies: unknown) {
 describe('run', () => {
   it('works with the real tools, streams what happens and names the next commands', async () => {
     const { folder, run, more, log } = await setUp([
-      { reasoning: 'hm', text: 'I write.', toolCalls: [write('a.txt', 'one\n'), bash('cat a.txt; exit 3')] },
+      { reasoning: 'hm\nso', text: 'I write.', toolCalls: [write('a.txt', 'one\n'), bash('cat a.txt; exit 3')] },
       { text: 'Done.', usage: { inputTokens: 12, outputTokens: 3 } },
     ])
     const ended = await run('do it', '--allow', 'write,execute', '--id', 'first')
     expect(ended).toMatchObject({ code: 0, stderr: '' })
     expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe('one\n')
     for (const part of [
-      'hm\nI write.\n→ write {"path":"a.txt"',
+      'thinking: hm\nthinking: so\nI write.\n→ write {"path":"a.txt"',
       '← bash',
       'one … [exit code 3]',
       'Done.',
@@ -44,6 +44,7 @@ describe('run', () => {
     const events = await log()
     expect(events.at(-1)).toMatchObject({ type: 'turn/end', data: { reason: { kind: 'completed' } } })
     expect(JSON.parse((await more('ls', '--json')).stdout)).toMatchObject([{ id: 'first', header: { cwd: folder } }])
+    expect((await more('show')).stdout).toContain('  thinking: hm\n  thinking: so\n  I write.')
     expect(await more('doctor')).toMatchObject({ code: 0 })
   })
 
@@ -54,12 +55,20 @@ describe('run', () => {
     ])
     const { code, stdout } = await run('do it', '--allow', 'write')
     expect(code).toBe(0)
-    expect(stdout).toContain('← bash TOOL_DENIED')
+    expect(stdout).toContain('→ bash {"command":"touch b.txt"}\n← bash TOOL_DENIED')
+    expect(stdout.match(/→ /g)).toHaveLength(3)
     expect(existsSync(join(folder, 'a.txt'))).toBe(true)
     expect(existsSync(join(folder, 'b.txt'))).toBe(false)
     const results = (await log()).filter(event => event.type === 'tool/result')
     expect(results.map(({ data }) => data.error?.code)).toEqual([undefined, 'TOOL_DENIED', undefined])
     expect(JSON.stringify(results[1]!.data.message)).toContain('--allow')
+  })
+
+  it('names once what is both an effect and a tool', async () => {
+    const { run } = await setUp([{ toolCalls: [write('a.txt', 'x'), bash('true')] }, { text: 'Denied.' }])
+    const { stdout } = await run('do it')
+    expect(stdout).toContain('--allow does not name write.')
+    expect(stdout).toContain('--allow names neither execute nor bash.')
   })
 
   it('allows one tool by name', async () => {
@@ -148,13 +157,15 @@ describe('run', () => {
     const unreachable = await run('go', '--mcp', 'exit 3')
     expect(unreachable).toMatchObject({ code: 3, stdout: '' })
     expect(unreachable.stderr).toContain('MCP_UNREACHABLE')
+    expect(unreachable.stderr).toContain('"exit 3"')
   })
 
   it('reads the task from stdin, and refuses an id that is taken', async () => {
     const { folder, common, more, run } = await setUp([{ text: 'ok' }])
     const ended = await palimpsest(['run', '-', '--id', 'one', ...common], { cwd: folder, input: 'from stdin\n' })
     expect(ended.code).toBe(0)
-    expect((await more('show', 'one')).stdout).toContain('from stdin')
+    expect(ended.stdout).toContain('· 1 step\n')
+    expect(JSON.parse((await more('ls', '--json')).stdout)).toMatchObject([{ title: 'from stdin' }])
     expect(await run('again', '--id', 'one')).toMatchObject({ code: 3 })
   })
 })

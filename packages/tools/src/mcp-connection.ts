@@ -10,9 +10,9 @@ import { type McpToolsOptions, mcpTools } from './mcp.js'
 import { OutputWindow } from './output-window.js'
 import { endTree } from './process-tree.js'
 
-/** A program that speaks MCP on stdin and stdout, or the address of a streamable HTTP server. */
+/** A program that speaks MCP on stdin and stdout, or the address of a streamable HTTP server. Errors call a program by `name`, default `command`. */
 export type McpServer =
-  | { command: string; args?: readonly string[]; env?: Readonly<Record<string, string>>; cwd?: string }
+  | { command: string; args?: readonly string[]; env?: Readonly<Record<string, string>>; cwd?: string; name?: string }
   | { url: string | URL; headers?: Readonly<Record<string, string>> }
 
 export interface McpConnection {
@@ -73,7 +73,7 @@ function startProgram(server: Extract<McpServer, { command: string }>): Link {
   const stderr = new OutputWindow(STDERR_BYTES)
   transport.stderr?.on('data', chunk => stderr.push(chunk)) // read always: a full pipe would stop the server
   return {
-    name: quote(server.command),
+    name: quote(server.name ?? server.command),
     transport,
     said: () => (stderr.total === 0 ? '' : ` It wrote: ${quote(stderr.text())}.`),
     close: async client => {

@@ -27,7 +27,7 @@ export async function openToolBox(root: string, servers: readonly string[]): Pro
 
 function parseServer(server: string, cwd: string) {
   if (/^https?:\/\//i.test(server)) return { url: server }
-  return { command: '/bin/sh', args: ['-c', server], cwd }
+  return { command: '/bin/sh', args: ['-c', server], cwd, name: server }
 }
 
 /** A name that is taken gets the number of its server in front. */
