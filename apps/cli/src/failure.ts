@@ -20,6 +20,13 @@ export function usageError(message: string): CommandError {
   return new CommandError('USAGE', message, EXIT.usage)
 }
 
+/** The refusal of a session that somebody holds, with the command that takes it; any other error as it is. */
+export function namingTakeover(error: unknown, command: string): unknown {
+  if (!(error instanceof PersistenceError) || error.code !== 'SESSION_LOCKED') return error
+  const { code, message } = describeFailure(error)
+  return new CommandError(code, `${message}: ${command}`)
+}
+
 export interface Failure {
   readonly code: string
   readonly message: string
@@ -53,8 +60,15 @@ function describeUsage(error: CommanderError): Failure {
   // Its help is on the screen already.
   if (error.code.startsWith('commander.help'))
     return { code: '', message: '', exitCode: error.exitCode === 0 ? EXIT.ok : EXIT.usage }
-  const message = error.message.replace(/^error: /, '').trim()
+  const message = oneSentence(error.message.replace(/^error: /, '').trim())
   return { code: 'USAGE', message, exitCode: error.exitCode === 0 ? EXIT.ok : EXIT.usage }
+}
+
+/** Commander guesses on a second line; where it has no guess for a command, the list is a command away. */
+function oneSentence(message: string): string {
+  const guessed = message.replace(/\s*\(Did you mean (.+)\?\)$/, '; did you mean $1?')
+  const isLost = guessed === message && message.startsWith('unknown command')
+  return isLost ? `${message}; palimpsest --help lists the commands` : guessed
 }
 
 /** Their messages begin with the code, which is told beside the message. */

@@ -23,7 +23,8 @@ export function createProgram(): Command {
     .configureHelp({ showGlobalOptions: true, subcommandTerm: command => `${command.name()} ${command.usage()}` })
     .showSuggestionAfterError()
     .addHelpText('after', `\n${EXIT_HELP}\n\npalimpsest help COMMAND shows a command's options and examples.`)
-  for (const command of commands()) program.addCommand(command)
+  program.helpCommand(false)
+  for (const command of [...commands(), helpCommand(program)]) program.addCommand(command)
   for (const command of [program, ...program.commands]) {
     command.exitOverride().configureOutput({ outputError: () => {} })
   }
@@ -46,6 +47,18 @@ function commands(): Command[] {
     rmCommand(),
     demoCommand(),
   ]
+}
+
+/** Commander's own answers an unknown name with the whole help. */
+function helpCommand(program: Command): Command {
+  return new Command('help')
+    .description("Show a command's options and examples")
+    .argument('[command]')
+    .action(async (name: string | undefined) => {
+      const command = name === undefined ? program : program.commands.find(each => each.name() === name)
+      if (command !== undefined) command.outputHelp()
+      else await program.parseAsync([name!], { from: 'user' })
+    })
 }
 
 function version(): string {

@@ -36,7 +36,8 @@ describe('a log with a hole', () => {
     expect(hole.findings[0].damage).toMatchObject({ where: { line: 10 }, kept: null })
     const human = await palimpsest(['doctor', 'hole', '--store', directory])
     expect(human.code).toBe(1)
-    expect(human.stdout).toMatch(/LOG_HOLE at .*bytes/)
+    expect(human.stdout).toMatch(/LOG_HOLE at .*bytes.*doctor hole --fix/)
+    expect(human.stdout).not.toContain('resume')
   })
 
   it('is shown up to there and logged on both sides, with a warning and exit code 1', async () => {
@@ -48,7 +49,7 @@ describe('a log with a hole', () => {
       0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12,
     ])
     const human = await palimpsest(['log', 'hole', '--store', directory])
-    expect(human.stdout).toContain('-- 8…8 cannot be read')
+    expect(human.stdout).toContain('-- 8 cannot be read')
     const show = await palimpsest(['show', 'hole', '--store', directory])
     expect(show.code).toBe(1)
     expect(show.stdout).toContain('alpha')
@@ -58,6 +59,7 @@ describe('a log with a hole', () => {
   it('is mended into a new session, and its own bytes are left alone', async () => {
     const { directory, file } = await storeWithHole(8)
     const before = readFileSync(file)
+    expect((await palimpsest(['doctor', 'hole', '--fix', '--store', directory])).stdout).toContain('  8 is lost (')
     const mended = await palimpsest(['doctor', 'hole', '--fix', '--json', '--store', directory])
     expect(mended.code).toBe(0)
     expect(readFileSync(file)).toEqual(before)
@@ -82,6 +84,7 @@ describe('a log with a hole', () => {
     const { directory } = await storeWithHole(8)
     const resumed = await palimpsest(['resume', 'hole', 'go', '--model', 'scripted:x', '--store', directory])
     expect(resumed.code).toBe(1)
+    expect(resumed.stderr).toContain('doctor hole --fix')
     expect(resumed.stderr).toContain('fork hole --at 8')
     const forked = await palimpsest(['fork', 'hole', '--at', '8', '--id', 'on', '--store', directory])
     expect(forked.code).toBe(0)

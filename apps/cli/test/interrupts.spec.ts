@@ -109,6 +109,7 @@ describe('a session that somebody holds', () => {
       const refused = await more(...args)
       expect(refused.code).toBe(3)
       expect(refused.stderr).toContain('SESSION_LOCKED')
+      expect(refused.stderr).toContain('palimpsest resume held --takeover --store store')
     }
     run.child.kill('SIGINT')
     expect(await run.ended).toMatchObject({ code: 130 })

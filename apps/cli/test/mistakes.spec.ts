@@ -8,7 +8,10 @@ const STACK = /\n\s+at .*[:(]\d|node:internal/
 
 describe('mistakes', () => {
   it.each<[string, string[], number, string]>([
-    ['an unknown command', ['bogus'], 2, 'unknown command'],
+    ['an unknown command', ['bogus'], 2, "unknown command 'bogus'; palimpsest --help"],
+    ['a misspelt command', ['rsume'], 2, "unknown command 'rsume'; did you mean resume?"],
+    ['help for an unknown command', ['help', 'rsume'], 2, "unknown command 'rsume'; did you mean resume?"],
+    ['a misspelt option', ['ls', '--sto', 'x'], 2, "'--sto'; did you mean --store?"],
     ['an unknown option', ['ls', '--bogus'], 2, 'unknown option'],
     ['a missing argument', ['at'], 2, 'missing required argument'],
     ['too many arguments', ['show', 'a', 'b'], 2, 'too many arguments'],
@@ -50,6 +53,7 @@ describe('mistakes', () => {
     expect(human.stderr).toContain(says)
     expect(human.stderr).not.toMatch(STACK)
     expect(human.stderr).not.toContain('\u001b')
+    expect(human.stderr.trimEnd().split('\n')).toHaveLength(1)
     expect(json).toMatchObject({ code, stdout: '' })
     const { error } = JSON.parse(json.stderr)
     expect(Object.keys(error)).toEqual(['code', 'message'])

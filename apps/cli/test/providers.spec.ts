@@ -75,7 +75,11 @@ describe('an OpenAI-compatible server', () => {
     expect(resumed.code).toBe(0)
     expect(asked.map(({ url }) => url)).toEqual(Array(4).fill('/v1/chat/completions'))
     expect(asked.at(-1)!.headers.authorization).toBe('Bearer sk-secret')
-    expect(asked.at(-1)!.body).toMatchObject({ model: 'small', stream: true })
+    expect(asked.at(-1)!.body).toMatchObject({
+      model: 'small',
+      stream: true,
+      stream_options: { include_usage: true },
+    })
     expect((asked.at(-1)!.body.messages as { role: string }[]).map(({ role }) => role)).toEqual([
       'system',
       'user',
@@ -101,30 +105,30 @@ describe('an OpenAI-compatible server', () => {
 })
 
 describe('Anthropic', () => {
+  const hello = [
+    {
+      type: 'message_start',
+      message: {
+        id: 'm',
+        type: 'message',
+        role: 'assistant',
+        model: 'claude-x',
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage: { input_tokens: 5, output_tokens: 1 },
+      },
+    },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello' } },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 2 } },
+    { type: 'message_stop' },
+  ]
+
   it('always gets a limit, the key and the version in the path', async () => {
     const cwd = temporaryFolder()
-    const { asked, url } = await serve([
-      [
-        {
-          type: 'message_start',
-          message: {
-            id: 'm',
-            type: 'message',
-            role: 'assistant',
-            model: 'claude-x',
-            content: [],
-            stop_reason: null,
-            stop_sequence: null,
-            usage: { input_tokens: 5, output_tokens: 1 },
-          },
-        },
-        { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-        { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello' } },
-        { type: 'content_block_stop', index: 0 },
-        { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 2 } },
-        { type: 'message_stop' },
-      ],
-    ])
+    const { asked, url } = await serve([hello, hello, hello])
     const env = { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'key', PALIMPSEST_MODEL: 'claude-x' }
     const ended = await palimpsest(['run', 'hi', '--store', 'store'], { cwd, env })
     expect(ended.code).toBe(0)
@@ -132,5 +136,11 @@ describe('Anthropic', () => {
     expect(asked).toMatchObject([
       { url: '/v1/messages', headers: { 'x-api-key': 'key' }, body: { model: 'claude-x', max_tokens: 8192 } },
     ])
+    const limits = async (...args: string[]) => {
+      await palimpsest([...args, '--store', 'store'], { cwd, env })
+      return asked.at(-1)!.body.max_tokens
+    }
+    expect(await limits('run', 'hi', '--max-output-tokens', '99')).toBe(99)
+    expect(await limits('resume', 'last', 'again')).toBe(99)
   })
 })

@@ -8,6 +8,7 @@ import { EXIT, type ExitCode } from '../exit-codes.js'
 import { CommandError, describeFailure, usageError } from '../failure.js'
 import { listAll, resolveId } from '../session-id.js'
 import { readLog } from '../stored-session.js'
+import { counted, seqRange } from '../view/figures.js'
 import { withExamples } from './examples.js'
 
 export function doctorCommand(): Command {
@@ -71,8 +72,10 @@ async function mend(context: Context, given: string | undefined): Promise<ExitCo
   const { out, storeFlag } = context
   const fixed = open.session.id
   if (out.isJson) out.json({ id, fixed, length: events.length, holes, leftOut })
-  out.line(`${out.colors.bold(fixed)} holds what can be read of ${escapeLine(id)}: ${events.length} events`)
-  for (const { from, to, bytes } of holes) out.line(`  ${from}…${to - 1} are lost (${bytes} bytes)`)
+  out.line(`${out.colors.bold(fixed)} holds what can be read of ${escapeLine(id)}: ${counted(events.length, 'event')}`)
+  for (const { from, to, bytes } of holes) {
+    out.line(`  ${seqRange(from, to)} ${to - from === 1 ? 'is' : 'are'} lost (${counted(bytes, 'byte')})`)
+  }
   if (leftOut.length > 0) out.line(`  left out, as they rest on what is lost: ${leftOut.join(', ')}`)
   out.line(`Go on: palimpsest resume ${fixed} "task"${storeFlag}`)
   return EXIT.ok
@@ -95,7 +98,7 @@ async function diagnose(backend: SessionBackend, id: string): Promise<Diagnosis>
 
 function print({ id, ok, length, findings }: Diagnosis, { out }: Context): void {
   const { bold, green, red } = out.colors
-  const events = length === undefined ? '' : `  ${length} events`
+  const events = length === undefined ? '' : `  ${counted(length, 'event')}`
   out.line(`${ok ? green('ok     ') : red('problem')}  ${bold(escapeLine(id))}${events}`)
   for (const { code, message } of findings) {
     const text = message.startsWith(code) ? message : `${code}: ${message}`

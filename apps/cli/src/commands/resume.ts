@@ -1,15 +1,17 @@
 import type { RequestHeader, Session } from '@palimpsest/session'
-import { type OpenSession, openSession } from '@palimpsest/session-persistence'
+import { type Damage, type OpenSession, openSession } from '@palimpsest/session-persistence'
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
 import { escapeLine } from '../escape.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
-import { CommandError } from '../failure.js'
+import { CommandError, namingTakeover } from '../failure.js'
+import type { ChosenModel } from '../run/model.js'
 import { addRunOptions, ENVIRONMENT_HELP, type RunOptions } from '../run/options.js'
 import { taskText } from '../run/task-text.js'
 import { resolveId } from '../session-id.js'
 import { damageLine } from '../view/damage.js'
 import { eventLine } from '../view/event.js'
+import { counted } from '../view/figures.js'
 import { withExamples } from './examples.js'
 
 export function resumeCommand(): Command {
@@ -44,18 +46,20 @@ async function resume(
   const { chooseModel, converse, createDriver, openToolBox, parseAllow, workFolder } = await import('../run/parts.js')
   const backend = context.existingStore()
   const id = await resolveId(backend, wordOf(given))
-  const open = await openSession(backend!, id, options.takeover ? { takeover: true } : {})
+  const open = await openSession(backend!, id, options.takeover ? { takeover: true } : {}).catch(error => {
+    throw namingTakeover(error, `palimpsest resume ${id} --takeover${context.storeFlag}`)
+  })
   try {
     reportOpening(open, context)
     const { session } = open
     const last = session.requestAt(session.length)
-    const { port, settings } = await chooseModel(options, last?.model)
+    const chosen = await chooseModel(options, last?.model)
     const cwd = workFolder(options.cwd ?? session.header.cwd ?? process.cwd())
     const words = task ?? (isUnfinished(session) ? GO_ON : undefined)
     const text = await taskText(words, `palimpsest resume ${id} "now the docs"`)
     const box = await openToolBox(cwd, options.mcp ?? [])
     try {
-      const agent = { model: port, tools: box.tools, ...continued(options, settings, port.model, last) }
+      const agent = { model: chosen.port, tools: box.tools, ...continued(options, chosen, last) }
       const allowed = parseAllow(options.allow, box.tools)
       return await converse(context, open, await createDriver(open, agent, allowed, context.out), text)
     } finally {
@@ -76,11 +80,11 @@ function wordOf(given: string): string {
   )
 }
 
-function continued(options: ResumeOptions, settings: RequestHeader['settings'], model: string, last?: RequestHeader) {
+function continued(options: ResumeOptions, { port, settings, defaults }: ChosenModel, last?: RequestHeader) {
   const system = options.system ?? last?.system
   const { maxSteps } = options
   return {
-    settings: { ...(last?.model === model && last.settings), ...settings },
+    settings: { ...defaults, ...(last?.model === port.model && last.settings), ...settings },
     ...(system !== undefined && { system }),
     ...(maxSteps !== undefined && { maxSteps }),
   }
@@ -96,18 +100,23 @@ function isUnfinished(session: Session): boolean {
 /** Says what opening found and mended; a log with a hole cannot go on. */
 function reportOpening({ session, report }: OpenSession, { out }: Context): void {
   for (const damage of report.damage) out.note(`${session.id}: ${damageLine(damage)}`)
-  if (report.readOnly) throw readOnly(session)
+  if (report.readOnly) throw readOnly(session, report.damage)
   const results = report.repaired.filter(event => event.type === 'tool/result')
   if (report.repaired.length === 0) return
-  out.line(out.colors.yellow(`The last turn was interrupted; it was closed with ${report.repaired.length} events:`))
+  out.line(
+    out.colors.yellow(`The last turn was interrupted; it was closed with ${counted(report.repaired.length, 'event')}:`),
+  )
   for (const event of results) out.line(`  ${eventLine(event, out.colors)}`)
 }
 
-function readOnly({ id, length }: Session): CommandError {
+function readOnly({ id, length }: Session, damage: readonly Damage[]): CommandError {
+  const name = escapeLine(id)
+  const hasHole = damage.some(({ code }) => code === 'LOG_HOLE')
+  const first = hasHole ? `doctor ${name} --fix writes what can be read into a new session` : `doctor ${name} says why`
   return new CommandError(
     'SESSION_READ_ONLY',
     `expected a session that can go on, found one that can be read only up to event ${length}; ` +
-      `palimpsest doctor ${escapeLine(id)} says why, palimpsest fork ${escapeLine(id)} --at ${length} goes on from there`,
+      `palimpsest ${first}, palimpsest fork ${name} --at ${length} goes on from there`,
     EXIT.failure,
   )
 }

@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { action, type Context } from '../context.js'
 import { escapeLine } from '../escape.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
-import { CommandError, describeFailure } from '../failure.js'
+import { CommandError, describeFailure, namingTakeover } from '../failure.js'
 import { notFound, resolveId } from '../session-id.js'
 import { askYesNo, canAsk } from '../terminal.js'
 import { withExamples } from './examples.js'
@@ -29,7 +29,7 @@ async function remove(context: Context, given: string[], { force = false }: { fo
   const removed: string[] = []
   let code: ExitCode = EXIT.ok
   for (const id of ids) {
-    const failure = await tryRemove(backend!, id)
+    const failure = await tryRemove(backend!, id, context)
     if (failure === undefined) removed.push(id)
     else {
       out.fail(failure)
@@ -51,11 +51,11 @@ async function wholeId(backend: SessionBackend | undefined, given: string, asks:
   )
 }
 
-async function tryRemove(backend: SessionBackend, id: string) {
+async function tryRemove(backend: SessionBackend, id: string, { storeFlag }: Context) {
   try {
     await backend.remove(id)
     return undefined
   } catch (error) {
-    return describeFailure(error)
+    return describeFailure(namingTakeover(error, `palimpsest resume ${id} --takeover${storeFlag}`))
   }
 }

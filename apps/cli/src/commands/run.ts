@@ -33,13 +33,19 @@ async function run(
     '../run/parts.js'
   )
   const cwd = workFolder(options.cwd ?? process.cwd())
-  const { port, settings } = await chooseModel(options)
+  const { port, settings, defaults } = await chooseModel(options)
   const box = await openToolBox(cwd, options.mcp ?? [])
   try {
     const allowed = parseAllow(options.allow, box.tools)
     const { id, maxSteps, system = SYSTEM } = options
     const open = await createSession(context.store(), { ...(id !== undefined && { id }), header: { cwd } })
-    const agent = { model: port, settings, system, tools: box.tools, ...(maxSteps !== undefined && { maxSteps }) }
+    const agent = {
+      model: port,
+      settings: { ...defaults, ...settings },
+      system,
+      tools: box.tools,
+      ...(maxSteps !== undefined && { maxSteps }),
+    }
     return await converse(context, open, await createDriver(open, agent, allowed, context.out), task)
   } finally {
     await box.close()

@@ -15,12 +15,22 @@ export interface Finding {
 
 /** All that is wrong with what was read, in the order in which it matters. Pure. */
 export function findProblems(id: string, log: StoredLog): Finding[] {
-  const damage = log.damage.map(each => ({ code: each.code, message: damageLine(each), damage: each }))
+  const damage = log.damage.map(each => ({ code: each.code, message: damageMessage(id, each), damage: each }))
   const { prefix, faults } = foldPrefix(id, log)
-  return [...damage, ...faults, ...findUnknown(prefix), ...findUnpaired(prefix), ...findOpenTurn(prefix)]
+  const unknown = findUnknown(prefix)
+  // What resume cannot open it cannot close, and the end of the turn may be in the hole or behind it.
+  const openTurn = prefix.length < log.length || unknown.length > 0 ? [] : findOpenTurn(prefix)
+  return [...damage, ...faults, ...unknown, ...findUnpaired(prefix), ...openTurn]
 }
 
 // --- internal ---
+
+function damageMessage(id: string, damage: Damage): string {
+  const line = damageLine(damage)
+  return damage.code === 'LOG_HOLE'
+    ? `${line}; palimpsest doctor ${id} --fix writes what can be read into a new session`
+    : line
+}
 
 /** The kernel's own checks: seqs, surface operations, provenance. Behind a hole nothing can be said. */
 function foldPrefix(id: string, log: StoredLog): { prefix: readonly SessionEvent[]; faults: Finding[] } {

@@ -12,7 +12,10 @@ export interface ModelFlags {
 
 export interface ChosenModel {
   port: ModelPort
+  /** What the flags ask for. */
   settings: JsonObject
+  /** What the provider needs where neither flags nor the session's last request say otherwise. */
+  defaults: JsonObject
 }
 
 /**
@@ -53,7 +56,7 @@ function parseName(name: string, { baseUrl }: ModelFlags): ModelName {
 async function scripted(file: string): Promise<ChosenModel> {
   const { scriptedModel } = await import('@palimpsest/model-scripted')
   const path = resolve(file)
-  return { port: scriptedModel(readScript(path), { model: `scripted:${path}` }), settings: {} }
+  return { port: scriptedModel(readScript(path), { model: `scripted:${path}` }), settings: {}, defaults: {} }
 }
 
 async function anthropic(id: string, flags: ModelFlags): Promise<ChosenModel> {
@@ -64,7 +67,8 @@ async function anthropic(id: string, flags: ModelFlags): Promise<ChosenModel> {
   const provider = createAnthropic({ apiKey, fetch: rawFetch(), ...(url && { baseURL: versioned(url) }) })
   return {
     port: aiSdkModel(provider(id)),
-    settings: { maxOutputTokens: flags.maxOutputTokens ?? ANTHROPIC_OUTPUT_TOKENS },
+    settings: settingsOf(flags),
+    defaults: { maxOutputTokens: ANTHROPIC_OUTPUT_TOKENS },
   }
 }
 
@@ -80,8 +84,11 @@ async function openAiCompatible(id: string, flags: ModelFlags): Promise<ChosenMo
     includeUsage: true,
     ...(apiKey !== undefined && { apiKey }),
   })
-  const { maxOutputTokens } = flags
-  return { port: aiSdkModel(provider(id)), settings: { ...(maxOutputTokens !== undefined && { maxOutputTokens }) } }
+  return { port: aiSdkModel(provider(id)), settings: settingsOf(flags), defaults: {} }
+}
+
+function settingsOf({ maxOutputTokens }: ModelFlags): JsonObject {
+  return { ...(maxOutputTokens !== undefined && { maxOutputTokens }) }
 }
 
 /** A server of one's own may want no key; a provider's does. */
