@@ -7,6 +7,7 @@ import { createJsonlBackend } from '@palimpsest/session-persistence-jsonl'
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
 import { escapeLine, shorten } from '../escape.js'
+import { watchInterrupts } from '../run/interrupts.js'
 import { writeProject } from './project.js'
 import { type EditReport, type Place, readEvents, replaceAndRestore, runToTheEnd, runUntilKilled } from './stages.js'
 
@@ -20,6 +21,8 @@ export function demoCommand(): Command {
 // --- internal ---
 
 async function runDemo({ out }: Context): Promise<undefined> {
+  // The way out by `exit` takes the agent along.
+  const interrupts = watchInterrupts(() => process.exit(interrupts.exitCode), process.exit)
   const folder = mkdtempSync(join(tmpdir(), 'palimpsest-demo-'))
   const directory = join(folder, 'sessions')
   const place: Place = {
@@ -58,6 +61,7 @@ async function runDemo({ out }: Context): Promise<undefined> {
   showNextCommands(out, directory, edit.node)
   if (out.isJson) out.json({ directory, file, id: place.id, killed, second, repaired, edit })
   await place.backend.close()
+  interrupts.stop()
   if (!edit.isSame) throw new Error('expected the restored surface to be byte-equal, found a difference')
   return undefined
 }

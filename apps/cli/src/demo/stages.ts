@@ -26,14 +26,17 @@ export async function runUntilKilled(place: Place): Promise<number> {
   const child = startAgent('first', place)
   const gone = once(child, 'exit')
   const deadline = Date.now() + patienceMs
-  while (!(await isReleasing(place))) {
-    if (child.exitCode !== null || Date.now() > deadline)
-      throw new Error('expected the agent to reach the release, found it ended or stuck')
-    await sleep(pollMs)
+  try {
+    while (!(await isReleasing(place))) {
+      if (child.exitCode !== null || Date.now() > deadline)
+        throw new Error('expected the agent to reach the release, found it ended or stuck')
+      await sleep(pollMs)
+    }
+  } finally {
+    child.kill('SIGKILL')
+    await gone
+    endRelease(place)
   }
-  child.kill('SIGKILL')
-  await gone
-  endRelease(place)
   return child.pid!
 }
 
@@ -93,24 +96,42 @@ export async function readEvents({ backend, id }: Place): Promise<readonly Sessi
 
 // --- internal ---
 
-function startAgent(phase: 'first' | 'second', { project, directory, id }: Place) {
+/** An agent that does not outlive the demo, however that ends. */
+function startAgent(phase: 'first' | 'second', place: Place) {
+  const { project, directory, id } = place
   const entry = fileURLToPath(new URL('./agent-process.js', import.meta.url))
-  return spawn(process.execPath, [entry, phase, project, directory, id], { stdio: ['ignore', 'inherit', 'inherit'] })
+  const child = spawn(process.execPath, [entry, phase, project, directory, id], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  const end = () => {
+    child.kill('SIGKILL')
+    if (phase === 'first') endRelease(place)
+  }
+  process.once('exit', end)
+  child.once('exit', () => process.off('exit', end))
+  return child
 }
 
 async function isReleasing(place: Place): Promise<boolean> {
-  if (!existsSync(join(place.project, releaseLog))) return false
+  if (releasePid(place) === undefined) return false
   return (await readEvents(place)).some(
     ({ type, data }) => type === 'tool/call' && JSON.stringify(data).includes('release.mjs'),
   )
 }
 
 /** The command that the killed agent ran lives on for seconds; the crash that the demo shows would have taken it too. */
-function endRelease({ project }: Place): void {
-  const pid = /process (\d+)/.exec(readFileSync(join(project, releaseLog), 'utf8'))?.[1]
+function endRelease(place: Place): void {
+  const pid = releasePid(place)
   try {
-    process.kill(Number(pid), 'SIGKILL')
+    if (pid !== undefined) process.kill(pid, 'SIGKILL')
   } catch {
     // It has ended by itself.
   }
+}
+
+/** The process that the release says it began as; `undefined` while it has not said so. */
+function releasePid({ project }: Place): number | undefined {
+  const file = join(project, releaseLog)
+  const pid = existsSync(file) ? /process (\d+)\n/.exec(readFileSync(file, 'utf8'))?.[1] : undefined
+  return pid === undefined ? undefined : Number(pid)
 }
