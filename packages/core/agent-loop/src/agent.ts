@@ -102,6 +102,7 @@ export function createAgent(options: AgentOptions): Agent {
       try {
         await runTurn(loop)
       } catch (error) {
+        loop.durability.settle()
         for (const entry of inbox.takeTurn()) entry.reject(error)
       }
     }

@@ -3,7 +3,7 @@ import type { Chunk, ModelFailure, ModelRequest } from '@palimpsest/session'
 import { isChunk } from './chunk.js'
 import { messageOf } from './errors.js'
 import type { Attempt, Step } from './loop.js'
-import { childController, Stopped, throwIfStopped, untilStopped } from './until-stopped.js'
+import { childController, isStopped, throwIfStopped, untilStopped } from './until-stopped.js'
 
 /**
  * One attempt at the step's request, built from the log as it stands. A model's failure is in the outcome;
@@ -64,7 +64,7 @@ async function pull(
     const { done, value } = await untilStopped(Promise.resolve(open().next()), signal)
     return done ? { failure: STREAM_TRUNCATED } : { value }
   } catch (error) {
-    if (error instanceof Stopped) throw error
+    if (isStopped(error)) throw error
     return { failure: { code: 'MODEL_PORT_THREW', message: messageOf(error), retryable: false } }
   }
 }

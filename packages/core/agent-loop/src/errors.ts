@@ -20,8 +20,7 @@ export class AgentError extends Error {
 
 /** What was thrown, as data. An error that brings its own code keeps it. */
 export function faultOf(error: unknown, fallback: string): Fault {
-  const code = (error as { code?: unknown } | null | undefined)?.code
-  return { code: typeof code === 'string' ? code : fallback, message: messageOf(error) }
+  return { code: codeOf(error) ?? fallback, message: messageOf(error) }
 }
 
 export function messageOf(error: unknown): string {
@@ -29,5 +28,17 @@ export function messageOf(error: unknown): string {
     return String(error instanceof Error ? error.message || error.name : error)
   } catch {
     return 'something that cannot be shown was thrown'
+  }
+}
+
+// --- internal ---
+
+/** What is thrown may be anything, also what throws when it is looked at. */
+function codeOf(error: unknown): string | undefined {
+  try {
+    const { code } = Object(error) as { code?: unknown }
+    return typeof code === 'string' ? code : undefined
+  } catch {
+    return undefined
   }
 }

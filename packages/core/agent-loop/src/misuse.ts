@@ -49,15 +49,6 @@ export function requireOrigin(origin: unknown): void {
   refuse('origin', 'a string that names who injects', origin, "give a name such as 'clock'")
 }
 
-/** For a message: what it is, and a short value itself. */
-export function shown(value: unknown): string {
-  if (typeof value === 'string') return value.length > 40 ? 'a string' : `'${value}'`
-  if (Array.isArray(value)) return 'an array'
-  if (typeof value === 'function') return 'a function'
-  if (has(value, 'then', 'function')) return 'a promise'
-  return Object(value) === value ? 'an object' : String(value)
-}
-
 // --- internal ---
 
 const A_SESSION = 'a Session, or what createSession or openSession of a store resolves with'
@@ -96,4 +87,13 @@ function refuse(where: string, expected: string, found: unknown, next: string): 
 function refuseContent(where: string, expected: string, found: unknown): never {
   const next = "give the text, or parts such as { type: 'text', text: '…' }"
   throw new SessionError('EVENT_DATA_INVALID', `${where}: expected ${expected}, found ${shown(found)}; ${next}`)
+}
+
+/** For a message: what it is, and a short value itself. */
+function shown(value: unknown): string {
+  if (typeof value === 'string') return value.length > 40 ? 'a string' : `'${value}'`
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value === 'function') return 'a function'
+  if (has(value, 'then', 'function')) return 'a promise'
+  return Object(value) === value ? 'an object' : String(value)
 }

@@ -6,7 +6,7 @@ import type { Step } from './loop.js'
 import type { Checked } from './schema.js'
 import type { PreparedTool } from './tool.js'
 import { type BodyState, runBody } from './tool-body.js'
-import { Stopped, untilStopped } from './until-stopped.js'
+import { isStopped, Stopped, untilStopped } from './until-stopped.js'
 
 /** Brings one call to its result. Rejects only where the log refuses an append. */
 export async function runCall(step: Step, part: ToolCallPart): Promise<CallResult> {
@@ -18,7 +18,7 @@ export async function runCall(step: Step, part: ToolCallPart): Promise<CallResul
     if (checked.problem !== undefined) return faultResult('TOOL_ARGUMENTS_INVALID', invalid(part, checked.problem))
     return await intercepted({ step, part, tool, input: checked.value })
   } catch (error) {
-    if (error instanceof Stopped) return faultResult('ABORTED_BEFORE_DISPATCH')
+    if (isStopped(error)) return faultResult('ABORTED_BEFORE_DISPATCH')
     throw error
   }
 }
@@ -114,7 +114,7 @@ function isUnsafe({ step }: Call, state: CallState): boolean {
 function failed(call: Call, state: CallState, error: unknown): CallResult {
   if (isUnsafe(call, state)) return faultResult('ABORTED_BEFORE_DISPATCH')
   if (!state.hasBegun) return faultResult('TOOL_DENIED', messageOf(error))
-  if (error instanceof Stopped) return faultResult('TOOL_OUTCOME_UNKNOWN')
+  if (isStopped(error)) return faultResult('TOOL_OUTCOME_UNKNOWN')
   if (state.timedOut) return faultResult('TOOL_TIMED_OUT', timedOut(call, state.timedOut))
   return call.step.signal.aborted ? faultResult('TOOL_ABORTED') : faultResult('TOOL_FAILED', messageOf(error))
 }

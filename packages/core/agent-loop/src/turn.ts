@@ -4,7 +4,7 @@ import { AgentError, faultOf } from './errors.js'
 import type { Entry } from './inbox.js'
 import type { Loop, Turn } from './loop.js'
 import { runStep } from './step.js'
-import { Stopped, throwIfStopped, untilStopped } from './until-stopped.js'
+import { isStopped, throwIfStopped, untilStopped } from './until-stopped.js'
 
 /**
  * One drain of what was sent so far. Rejects only where the log refuses to go on (a session that became
@@ -113,7 +113,7 @@ function logAdmitted({ loop, turn }: Turn, entries: readonly Entry[], messages: 
 /** A disposed agent gives its input back; a cancelled one was told that this turn is not wanted. */
 function refuseInput({ loop, stopped }: Turn, entries: readonly Entry[], error: unknown): void {
   const isReturned = stopped?.kind === 'disposed'
-  const why = error instanceof Stopped ? new AgentError('INPUT_NOT_ADMITTED', CANCELLED) : error
+  const why = isStopped(error) ? new AgentError('INPUT_NOT_ADMITTED', CANCELLED) : error
   if (isReturned) loop.inbox.putBack(entries)
   else for (const entry of entries) entry.reject(why)
 }

@@ -10,6 +10,15 @@ export class Stopped extends Error {
   }
 }
 
+/** Whether this is a stop. What a port or a tool throws may be anything, also what throws when it is looked at. */
+export function isStopped(error: unknown): boolean {
+  try {
+    return error instanceof Stopped
+  } catch {
+    return false
+  }
+}
+
 /**
  * Waits for `promise`, or rejects with `Stopped` once `signal` is aborted and `graceMs` has passed.
  * What is left behind may still settle; nobody hears of it.
