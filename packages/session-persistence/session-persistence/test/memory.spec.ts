@@ -11,6 +11,8 @@ import { testBackend } from '@palimpsest/session-persistence/conformance'
 import { expect, test } from 'vitest'
 import { lazyMemoryBackend } from './backends.js'
 
+const APPEND = { surfaceOp: 'append' } as const
+
 const wrappings = {
   memory: createMemoryBackend,
   'memory, lazily': (store: MemoryStore) => lazyMemoryBackend(createMemoryBackend(store)),
@@ -57,6 +59,17 @@ test('a fork names the crc of the last shared record, as a line of JSON would ha
   expect(child.session.header.parent).toEqual({ id: 'parent', length: 2, crc: crc.toString(16).padStart(8, '0') })
   const empty = await forkSession(backend, 'parent', { id: 'empty', length: 0 })
   expect(empty.session.header.parent).toEqual({ id: 'parent', length: 0 })
+})
+
+test('an empty text is no title', async () => {
+  const backend = createMemoryBackend()
+  const { session, flush } = await createSession(backend, { id: 'a' })
+  for (const text of ['', 'Well?']) {
+    session.append('user/message', { message: { role: 'user', content: [{ type: 'text', text }] } }, APPEND)
+  }
+  await flush()
+  for await (const { title } of backend.list()) expect(title).toBe('Well?')
+  expect.assertions(1)
 })
 
 test('a backend without a store of its own begins empty', async () => {
