@@ -1,6 +1,6 @@
 import { type EventMap, type IntentOf, Session } from '@palimpsest/session'
 
-type Sealable = 'context/message' | 'request/header' | 'tool/result'
+type Sealable = 'context/message' | 'request/header' | 'tool/result' | 'user/message'
 
 /**
  * A detached, deeply frozen copy of data that is to be logged later, admitted by the kernel itself.

@@ -3,6 +3,7 @@ import { closeInterruptedTurn, type IntentOf, type SessionEvent } from '@palimps
 import { AgentError, faultOf } from './errors.js'
 import type { Entry } from './inbox.js'
 import type { Loop, Turn } from './loop.js'
+import { sealData } from './seal.js'
 import { runStep } from './step.js'
 import { isStopped, throwIfStopped, untilStopped } from './until-stopped.js'
 
@@ -99,8 +100,10 @@ async function admitInput(turn: Turn): Promise<boolean> {
   }
 }
 
+/** All of them or none: an input is never refused to its sender and yet in the log. */
 function logAdmitted({ loop, turn }: Turn, entries: readonly Entry[], messages: readonly UserMessage[]): void {
-  const seqs = messages.map(message => loop.session.append('user/message', { turn, message }, APPEND).seq)
+  const sealed = messages.map(message => sealData('user/message', { turn, message }))
+  const seqs = sealed.map(data => loop.session.append('user/message', data, APPEND).seq)
   for (const [i, entry] of entries.entries()) {
     const same = messages.indexOf(entry.message)
     const seq = same >= 0 ? seqs[same] : messages.length === entries.length ? seqs[i] : undefined

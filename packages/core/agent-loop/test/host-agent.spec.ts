@@ -161,6 +161,12 @@ describe('turn/admit', () => {
     expect(unlogged.log()).toEqual(['turn 1 {', '} error EVENT_DATA_INVALID'])
   })
 
+  test('that adds what is no message logs none of them, and refuses them all', async () => {
+    const { log, admissions } = await withAdmit(messages => ({ messages: [...messages, null] }), ['a'])
+    expect(log()).toEqual(['turn 1 {', '} error EVENT_DATA_INVALID'])
+    await expect(admissions[0]).rejects.toMatchObject({ code: 'EVENT_DATA_INVALID' })
+  })
+
   test('passes the messages from handler to handler', async () => {
     const host = createHost()
     await host.use({

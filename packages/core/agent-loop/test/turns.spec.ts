@@ -333,6 +333,14 @@ describe('admitted', () => {
 })
 
 describe('input', () => {
+  test('that is logged is admitted, though the session refuses what comes next', async () => {
+    const { agent, session } = setup([{ text: 'ok' }])
+    session.on(event => event.type === 'user/message' && session.makeReadOnly('it is closed'))
+    expect(session.at(await agent.send('go').admitted)?.type).toBe('user/message')
+    await agent.idle()
+    expect(agent.status).toBe('idle')
+  })
+
   test('is taken as it is now, and refused at once where JSON would lose some of it', async () => {
     const { agent, session, log } = setup([{ text: 'ok' }])
     const part = { type: 'text' as const, text: 'before' }
