@@ -117,8 +117,7 @@ function notAFile(path: string, cause?: unknown): PersistenceError {
 }
 
 function headerDamage(code: 'HEADER_TORN' | 'HEADER_DAMAGED', bytes: number): Damage {
-  const whole = code === 'HEADER_DAMAGED' ? { mayHaveBeenAcknowledged: true as const } : undefined
-  return { code, where: { line: 1, offset: 0 }, bytes, kept: null, ...whole }
+  return { code, where: { line: 1, offset: 0 }, bytes, kept: null }
 }
 
 function isHeader(value: unknown): value is SessionHeader {

@@ -77,13 +77,12 @@ export class Scan {
     if (record !== undefined) {
       if (isEvent(record.value))
         return [{ event: record.value, offset: line.offset, bytes: line.bytes, crc: record.crc }]
-      this.#report('RECORD_DAMAGED', line.offset, line.bytes, line.terminated)
+      this.#report(line.terminated ? 'RECORD_DAMAGED' : 'RECORD_TORN', line.offset, line.bytes)
       return NONE
     }
     const pieces = splitGlued(line).filter(piece => isEvent(piece.value))
-    if (pieces.length === 0)
-      this.#report(line.terminated ? 'RECORD_DAMAGED' : 'RECORD_TORN', line.offset, line.bytes, line.terminated)
-    else this.#report('RECORD_GLUED', line.offset, line.bytes - pieces.reduce((sum, { bytes }) => sum + bytes, 0), true)
+    if (pieces.length === 0) this.#report(line.terminated ? 'RECORD_DAMAGED' : 'RECORD_TORN', line.offset, line.bytes)
+    else this.#report('RECORD_GLUED', line.offset, line.bytes - pieces.reduce((sum, { bytes }) => sum + bytes, 0))
     return pieces.map(({ value, ...piece }) => ({ ...piece, event: value as SessionEvent }))
   }
 
@@ -91,7 +90,7 @@ export class Scan {
   #accept(record: ScannedRecord, line: Line): boolean {
     const { seq } = record.event
     if (seq < this.seq) {
-      this.#report('SEQ_REPEATED', record.offset, record.bytes, true)
+      this.#report('SEQ_REPEATED', record.offset, record.bytes)
       return false
     }
     if (seq > this.seq) {
@@ -117,14 +116,20 @@ export class Scan {
   }
 
   /** Neighbours of one kind make one entry, so that a long bad stretch stays one line of a report. */
-  #report(code: DamageCode, offset: number, bytes: number, isWhole: boolean): void {
+  #report(code: DamageCode, offset: number, bytes: number): void {
     const last = this.damage.length > this.tailFrom ? this.damage.at(-1) : undefined
     if (last?.code === code && last.where.offset! + last.bytes === offset) {
       last.bytes += bytes
       return
     }
     const where = { line: this.#line, offset, seq: this.seq }
-    this.damage.push({ code, where, bytes, kept: null, ...(isWhole && { mayHaveBeenAcknowledged: true }) })
+    this.damage.push({
+      code,
+      where,
+      bytes,
+      kept: null,
+      ...(code === 'RECORD_DAMAGED' && { mayHaveBeenAcknowledged: true }),
+    })
   }
 }
 

@@ -219,7 +219,8 @@ describe('a bad record with good ones behind it', () => {
     writeFileSync(path, [...lines.slice(0, 4), other, ...lines.slice(4)].join(''))
     const read = (await backend.read('s'))!
     expect(read.events).toEqual(log.events)
-    expect(read.damage).toMatchObject([{ code: 'SEQ_REPEATED', bytes: Buffer.byteLength(other), where: { line: 5 } }])
+    const where = { line: 5, offset: Buffer.byteLength(lines.slice(0, 4).join('')), seq: 3 }
+    expect(read.damage).toEqual([{ code: 'SEQ_REPEATED', where, bytes: Buffer.byteLength(other), kept: null }])
   })
 
   test('what is good JSON with a good crc and no event is damage', async () => {

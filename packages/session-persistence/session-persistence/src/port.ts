@@ -7,7 +7,7 @@ export interface Damage {
   where: { line?: number; offset?: number; seq?: number }
   bytes: number
   kept: string | null
-  /** The bad bytes form a whole line, so they may once have been acknowledged. */
+  /** Of `RECORD_DAMAGED`: the bad bytes form a whole line, so they may once have been acknowledged. */
   mayHaveBeenAcknowledged?: true
 }
 
