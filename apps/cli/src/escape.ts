@@ -13,6 +13,13 @@ export function escapeLine(text: string): string {
   return text.replace(UNSAFE, escapeOne)
 }
 
+/** JSON of the same value that a terminal obeys in nothing: `JSON.stringify` leaves DEL, C1 and directional marks as they are. */
+export function toJson(value: unknown): string {
+  return JSON.stringify(value).replace(UNSAFE, character =>
+    Array.from({ length: character.length }, (_, i) => unitEscape(character.charCodeAt(i))).join(''),
+  )
+}
+
 /** One line of at most `limit` code points; what was cut is named by an ellipsis. Looks at the head of a long text only. */
 export function shorten(text: string, limit: number): string {
   const points = Array.from(text.slice(0, 2 * limit + 2))
@@ -37,7 +44,11 @@ function escapeOne(character: string): string {
   if (named !== undefined) return named
   const code = character.codePointAt(0)!
   if (code < 0x100) return `\\x${code.toString(16).padStart(2, '0')}`
-  return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, '0')}`
+  return code > 0xffff ? `\\u{${code.toString(16)}}` : unitEscape(code)
+}
+
+function unitEscape(unit: number): string {
+  return `\\u${unit.toString(16).padStart(4, '0')}`
 }
 
 const NAMED: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }

@@ -7,10 +7,7 @@ import { createProgram } from './program.js'
 const LINGER_MS = 1000
 
 watchReader()
-process.on('uncaughtException', error => {
-  tell(error)
-  process.exit(EXIT.bug)
-})
+process.on('uncaughtException', error => process.exit(tell(error)))
 try {
   await createProgram().parseAsync()
 } catch (error) {

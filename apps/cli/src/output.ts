@@ -1,10 +1,10 @@
 import pc from 'picocolors'
-import { escapeText } from './escape.js'
+import { escapeText, toJson } from './escape.js'
 import type { Failure } from './failure.js'
 
 export type Colors = ReturnType<typeof pc.createColors>
 
-/** Where a command prints. Human text is escaped by whoever makes it; JSON needs none. */
+/** Where a command prints. Human text is escaped by whoever makes it, JSON here. */
 export interface Output {
   readonly isJson: boolean
   /** Of what goes to stdout. */
@@ -33,11 +33,11 @@ export function createOutput(isJson: boolean): Output {
     line: (text = '') => {
       if (!isJson) process.stdout.write(`${text}\n`)
     },
-    json: value => void process.stdout.write(`${JSON.stringify(value)}\n`),
+    json: value => void process.stdout.write(`${toJson(value)}\n`),
     note: text => void process.stderr.write(`${errorColors.yellow(escapeText(text))}\n`),
     fail: ({ code, message }) => {
       const text = isJson
-        ? JSON.stringify({ error: { code, message } })
+        ? toJson({ error: { code, message } })
         : `${errorColors.red('error')} ${errorColors.dim(code)}: ${escapeText(message)}`
       process.stderr.write(`${text}\n`)
     },

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { escapeLine, escapeText, shorten } from '../src/escape.js'
+import { escapeLine, escapeText, shorten, toJson } from '../src/escape.js'
 
 describe('escaping', () => {
   it.each([
@@ -27,6 +27,17 @@ describe('escaping', () => {
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), text => {
         expect(escapeLine(text)).not.toMatch(/[\p{Cc}\p{Surrogate}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/u)
         expect(escapeText(text).replaceAll(/[\n\t]/g, '')).not.toMatch(/\p{Cc}/u)
+      }),
+    )
+  })
+
+  it('leaves nothing of it in JSON either, which says the same', () => {
+    expect(toJson({ a: '\u009b2J\u202e\u007f\u{e0041}é' })).toBe('{"a":"\\u009b2J\\u202e\\u007f\\udb40\\udc41é"}')
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), text => {
+        const json = toJson({ [text]: text })
+        expect(json).not.toMatch(/[\p{Cc}\p{Surrogate}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/u)
+        expect(JSON.parse(json)).toStrictEqual(JSON.parse(JSON.stringify({ [text]: text })))
       }),
     )
   })

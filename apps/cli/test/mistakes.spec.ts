@@ -1,9 +1,10 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { palimpsest, scriptFile, temporaryFolder } from './command.js'
+import { MAIN, palimpsest, scriptFile, startProgram, temporaryFolder } from './command.js'
 import { fillStory, storeWith } from './stores.js'
 
+const FULL = '/dev/full'
 const STACK = /\n\s+at .*[:(]\d|node:internal/
 
 describe('mistakes', () => {
@@ -124,5 +125,17 @@ describe('help', () => {
     expect(code).toBe(2)
     expect(stderr).toContain('Usage: palimpsest')
     expect(stderr).not.toMatch(/^error|outputHelp/m)
+  })
+})
+
+describe('a full device behind stdout', () => {
+  it.skipIf(!existsSync(FULL))('is a failure and no fault of ours', async () => {
+    const { directory } = await storeWith('story', fillStory)
+    for (const args of [['ls'], ['log', 'story'], ['show', 'story', '--json']]) {
+      const words = [process.execPath, MAIN, ...args, '--store', directory]
+      const { code, stderr } = await startProgram('sh', ['-c', `"$@" >${FULL}`, 'sh', ...words]).ended
+      expect([code, stderr]).toEqual([1, expect.stringContaining('ENOSPC')])
+      expect(stderr).not.toMatch(STACK)
+    }
   })
 })
