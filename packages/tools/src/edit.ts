@@ -57,7 +57,7 @@ async function editFile(root: Root, input: EditInput, maxFileBytes: number, sign
   try {
     if (stats.size > maxFileBytes) throw tooLarge(place, stats.size, maxFileBytes)
     const old = await handle.readFile()
-    const change = planEdit(old, input, place)
+    const change = planEdit(old, input, place, maxFileBytes)
     await inFolder(root, place, {}, (folder, name) => replaceFile(folder, name, place, change.bytes, stats))
     const many = change.count === 1 ? '1 replacement at line' : `${change.count} replacements at lines`
     return `Edited ${quote(place.name)}: ${many} ${change.lines}.`
@@ -67,7 +67,12 @@ async function editFile(root: Root, input: EditInput, maxFileBytes: number, sign
 }
 
 /** The new content, and on which lines of the old (from 1) how many passages were replaced. Changes nothing. */
-function planEdit(old: Buffer, input: EditInput, place: Place): { bytes: Buffer; count: number; lines: string } {
+function planEdit(
+  old: Buffer,
+  input: EditInput,
+  place: Place,
+  maxFileBytes: number,
+): { bytes: Buffer; count: number; lines: string } {
   if (looksBinary(old.subarray(0, 8_192))) throw notText(place)
   const ends = lineEndings(old)
   const passage = encodeText(ends(input.oldText), 'oldText')
@@ -82,29 +87,54 @@ function planEdit(old: Buffer, input: EditInput, place: Place): { bytes: Buffer;
   const found = occurrences(old, passage, input.replaceAll === true)
   if (found.length === 0) throw noMatch(old, input.oldText, place)
   if (found.length > 1 && !input.replaceAll) throw manyMatches(old, found, place)
+  const size = old.length + found.length * (replacement.length - passage.length)
+  if (size > maxFileBytes) throw tooLarge(place, size, maxFileBytes, 'would have')
   return {
-    bytes: spliced(old, found, passage.length, replacement),
+    bytes: spliced(old, found, passage.length, replacement, size),
     count: found.length,
     lines: listedLines(old, found),
   }
 }
 
-/** Starts of `passage`. To judge uniqueness, overlapping ones count; to replace, they cannot. */
+/**
+ * Starts of `passage`. To judge uniqueness, overlapping ones count; to replace, they cannot. Takes time in proportion to
+ * both texts whatever they are (Knuth, Morris and Pratt): a search anew behind each start would take the product.
+ */
 function occurrences(bytes: Buffer, passage: Buffer, apart: boolean): number[] {
   const found: number[] = []
-  for (let at = bytes.indexOf(passage); at >= 0; at = bytes.indexOf(passage, at + (apart ? passage.length : 1)))
-    found.push(at)
+  const borders = bordersOf(passage)
+  let matched = 0
+  for (let at = bytes.indexOf(passage[0]!); at >= 0 && at < bytes.length; at++) {
+    while (matched > 0 && bytes[at] !== passage[matched]) matched = borders[matched - 1]!
+    if (bytes[at] === passage[matched]) matched += 1
+    if (matched < passage.length) continue
+    found.push(at + 1 - passage.length)
+    matched = apart ? 0 : borders[matched - 1]!
+  }
   return found
 }
 
-function spliced(bytes: Buffer, found: readonly number[], length: number, replacement: Buffer): Buffer {
-  const pieces: Buffer[] = []
-  let from = 0
+/** For each beginning of `passage`, how long the longest shorter beginning is that it also ends with. */
+function bordersOf(passage: Buffer): Uint32Array {
+  const borders = new Uint32Array(passage.length)
+  for (let at = 1, length = 0; at < passage.length; at++) {
+    while (length > 0 && passage[at] !== passage[length]) length = borders[length - 1]!
+    if (passage[at] === passage[length]) length += 1
+    borders[at] = length
+  }
+  return borders
+}
+
+function spliced(bytes: Buffer, found: readonly number[], length: number, replacement: Buffer, size: number): Buffer {
+  const result = Buffer.allocUnsafe(size)
+  let [from, to] = [0, 0]
   for (const at of found) {
-    pieces.push(bytes.subarray(from, at), replacement)
+    to += bytes.copy(result, to, from, at)
+    to += replacement.copy(result, to)
     from = at + length
   }
-  return Buffer.concat([...pieces, bytes.subarray(from)])
+  bytes.copy(result, to, from)
+  return result
 }
 
 function lineEndings(bytes: Buffer): (text: string) => string {
@@ -169,9 +199,9 @@ function notText(place: Place): ToolError {
   )
 }
 
-function tooLarge(place: Place, size: number, most: number): ToolError {
+function tooLarge(place: Place, size: number, most: number, has = 'has'): ToolError {
   return new ToolError(
     'FILE_TOO_LARGE',
-    `A file of at most ${most} bytes was expected; ${quote(place.name)} has ${size}. Use bash (sed, awk) for it.`,
+    `A file of at most ${most} bytes was expected; ${quote(place.name)} ${has} ${size}. Use bash (sed, awk) for it.`,
   )
 }

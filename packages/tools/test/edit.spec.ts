@@ -120,3 +120,19 @@ test('a file of one letter is judged in one pass', async () => {
     'EDIT_NO_MATCH',
   )
 })
+
+test('a long passage that is everywhere is counted in one pass', async () => {
+  const many = await refusal(fileWith('a'.repeat(1_000_000)).edit('a'.repeat(400_000), 'b'))
+  expect([many.code, many.message]).toEqual(['EDIT_MANY_MATCHES', expect.stringContaining('600001 times')])
+  const none = await refusal(fileWith('a'.repeat(1_000_000)).edit(`${'a'.repeat(300_000)}b${'a'.repeat(300_000)}`, 'b'))
+  expect(none.code).toBe('EDIT_NO_MATCH')
+})
+
+test('replaceAll at every byte needs no more than the result, and is refused a result that is too large', async () => {
+  const file = fileWith('a'.repeat(1_000_000))
+  await file.edit('a', 'b', true)
+  expect(file.content()).toBe('b'.repeat(1_000_000))
+  const grown = await refusal(file.edit('b', 'x'.repeat(500_000), true))
+  expect([grown.code, grown.message]).toEqual(['FILE_TOO_LARGE', expect.stringContaining('would have 500000000000')])
+  expect(file.content()).toBe('b'.repeat(1_000_000))
+})
