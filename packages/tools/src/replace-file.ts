@@ -26,7 +26,9 @@ export async function replaceFile(
     await access(within(folder, name), flags.W_OK)
   }
   const temporary = within(folder, `.${randomBytes(8).toString('hex')}.tmp`)
-  const handle = await open(temporary, flags.O_WRONLY | flags.O_CREAT | flags.O_EXCL, 0o666)
+  // Until it has the old file's mode nobody else may look into it: what is replaced may be a secret.
+  const mode = before === undefined ? 0o666 : 0o600
+  const handle = await open(temporary, flags.O_WRONLY | flags.O_CREAT | flags.O_EXCL, mode)
   try {
     await fill(handle, bytes, before)
     if (seen !== undefined) planUnchanged(await statIfThere(within(folder, name)), seen, place)

@@ -35,12 +35,19 @@ function closeLeftover({ session }: Loop): void {
 }
 
 function openTurn(loop: Loop): Turn {
-  const last = loop.session.lastSeqOf('turn/start')
-  const number = last === undefined ? 1 : (loop.session.at(last) as SessionEvent<'turn/start'>).data.turn + 1
+  const number = nextNumber(loop)
   const turn = createTurn(loop, number)
   loop.running = turn
   loop.session.append('turn/start', { turn: number })
   return turn
+}
+
+/** A log from elsewhere may have turns without numbers; the kernel admits them, so they stop nobody. */
+function nextNumber({ session }: Loop): number {
+  const last = session.lastSeqOf('turn/start')
+  if (last === undefined) return 1
+  const { turn } = (session.at(last) as SessionEvent<'turn/start'>).data
+  return Number.isSafeInteger(turn) ? turn + 1 : 1
 }
 
 function createTurn(loop: Loop, turn: number): Turn {

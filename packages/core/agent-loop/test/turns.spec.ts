@@ -1,5 +1,5 @@
 import { AgentError, createAgent } from '@palimpsest/agent-loop'
-import { Session } from '@palimpsest/session'
+import { Session, type SessionEvent } from '@palimpsest/session'
 import { describe, expect, test } from 'vitest'
 import { call, deferred, finish, ofType, port, seen, setup, text, tool } from './harness.js'
 
@@ -154,6 +154,23 @@ describe('numbers', () => {
     next.agent.send('2')
     await next.agent.idle()
     expect(next.log().filter(line => line.startsWith('turn'))).toEqual(['turn 1 {', 'turn 2 {'])
+  })
+
+  test.each([undefined, '7', 1.5, null])('of turns begin anew behind one whose number is %j', async turn => {
+    const data = turn === undefined ? {} : { turn }
+    const session = Session.create({ seed: [{ seq: 0, time: 0, type: 'turn/start', data } as SessionEvent] })
+    const { agent, log } = setup([{ text: 'ok' }], { session })
+    agent.send('go')
+    await agent.idle()
+    expect(log().slice(1)).toEqual([
+      '} interrupted',
+      'turn 1 {',
+      'user go',
+      'step 1 (',
+      'assistant ok',
+      ')',
+      '} completed',
+    ])
   })
 
   test('a turn left open in the middle is closed as recovery does it before the next begins', async () => {
