@@ -1,5 +1,5 @@
 import type { Admission, Input } from '@palimpsest/host'
-import type { UserMessage, UserPart } from '@palimpsest/session'
+import type { Part, UserMessage } from '@palimpsest/session'
 import { AgentError } from './errors.js'
 import { requireContent, requireOrigin, requireParts } from './misuse.js'
 import { sealData } from './seal.js'
@@ -54,13 +54,13 @@ export function createInbox(): Inbox {
  */
 export function createEntry(
   kind: Input['kind'],
-  content: string | readonly UserPart[],
+  content: string | readonly Part[],
   origin: string | undefined,
 ): { entry: Entry; admission: Admission } {
   requireContent(content)
   requireOrigin(origin)
   const parts = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content
-  const unsealed = { role: 'user' as const, content: parts as UserPart[] }
+  const unsealed = { role: 'user' as const, content: parts as UserMessage['content'] }
   const { message } = sealData('context/message', { message: unsealed, origin: origin ?? '' })
   requireParts(message.content)
   const { promise: admitted, resolve, reject } = deferred<number>()

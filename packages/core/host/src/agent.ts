@@ -1,4 +1,4 @@
-import type { Session, UserPart } from '@palimpsest/session'
+import type { Part, Session } from '@palimpsest/session'
 
 export type AgentStatus = 'idle' | 'running' | 'disposed'
 
@@ -10,7 +10,7 @@ export interface Admission {
 /** An input that never entered the log. */
 export interface Input {
   readonly kind: 'send' | 'steer' | 'inject'
-  readonly content: readonly UserPart[]
+  readonly content: readonly Part[]
   readonly origin?: string
 }
 
@@ -23,9 +23,9 @@ export interface Agent {
   readonly id: string
   readonly session: Session
   readonly status: AgentStatus
-  send(content: string | readonly UserPart[]): Admission
-  steer(content: string | readonly UserPart[]): Admission
-  inject(content: string | readonly UserPart[], origin: string): Admission
+  send(content: string | readonly Part[]): Admission
+  steer(content: string | readonly Part[]): Admission
+  inject(content: string | readonly Part[], origin: string): Admission
   cancel(reason?: string): void
   idle(): Promise<void>
   dispose(): Promise<Input[]>
