@@ -4,7 +4,7 @@ import { encodeBatch } from './batch.js'
 import type { Chain } from './chain.js'
 import { isCheckpointDue, writeCheckpoint } from './checkpoint.js'
 import { createLog } from './create.js'
-import { syncData, writeAll } from './disk.js'
+import { writeAll } from './disk.js'
 import type { JsonlLease } from './lease.js'
 import { writeFailed } from './write-failed.js'
 
@@ -39,7 +39,7 @@ async function appendBatch(lease: JsonlLease, { own }: Chain, events: readonly S
     throw lease.fail(writeFailed(lease.id, cause))
   }
   try {
-    await syncData(disk, fd)
+    await directory.syncFile(fd)
   } catch (cause) {
     lease.noteUnsynced(end)
     throw lease.fail(writeFailed(lease.id, cause))

@@ -3,17 +3,7 @@ import { type Damage, PersistenceError } from '@palimpsest/session-persistence'
 import { keepAside } from './aside.js'
 import { encodeBatch } from './batch.js'
 import { Chain, openOwnFile } from './chain.js'
-import {
-  closeFile,
-  createFile,
-  discard,
-  isErrno,
-  O_APPEND,
-  O_RDONLY,
-  syncData,
-  unlinkIfThere,
-  writeAll,
-} from './disk.js'
+import { closeFile, createFile, discard, isErrno, O_APPEND, O_RDONLY, unlinkIfThere, writeAll } from './disk.js'
 import type { JsonlLease } from './lease.js'
 import { LogFile } from './log-file.js'
 import { Segment } from './segment.js'
@@ -41,7 +31,7 @@ export async function createLog(
     const end = scratch.length
     const records = encodeBatch(directory, end, events)
     writeAll(disk, fd, scratch.bytes)
-    await syncData(disk, fd)
+    await directory.syncFile(fd)
     link(lease, temporary)
     const file = new LogFile(disk, paths.log(id), paths.index(id), fd)
     const line = { header, crc, end, isTerminated: true }

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path'
-import { closeFile, DIRECTORY_MODE, type Disk, O_RDONLY, syncDirectory } from './disk.js'
+import { closeFile, DIRECTORY_MODE, type Disk, O_RDONLY, syncData, syncDirectory } from './disk.js'
 import { idOf, Paths } from './paths.js'
 import { RecordBuffer } from './record.js'
 import { Shared } from './shared.js'
@@ -12,6 +12,7 @@ export class Directory {
   readonly scratch = new RecordBuffer()
   readonly #listing: Shared<Listing>
   readonly #sync: Shared<void>
+  #isFastDevice = false
 
   constructor(
     readonly disk: Disk,
@@ -40,6 +41,21 @@ export class Directory {
   /** Resolves when all that was linked, renamed or removed before the call is durable. */
   sync(): Promise<void> {
     return this.#sync.request()
+  }
+
+  /**
+   * Makes a file's data durable. Where the last sync took less than what handing it to another thread
+   * costs, it is made on the spot; a slow device so holds the process for one sync at most.
+   */
+  syncFile(fd: number): Promise<void> | undefined {
+    const began = performance.now()
+    const timed = () => {
+      this.#isFastDevice = performance.now() - began < FAST_SYNC_MS
+    }
+    if (!this.#isFastDevice) return syncData(this.disk, fd).then(timed)
+    this.disk.fdatasyncSync(fd)
+    timed()
+    return undefined
   }
 
   // --- internal ---
@@ -72,6 +88,8 @@ export class Listing {
 }
 
 // --- internal ---
+
+const FAST_SYNC_MS = 0.5
 
 function groupById(names: readonly string[]): Map<string, string[]> {
   const groups = new Map<string, string[]>()

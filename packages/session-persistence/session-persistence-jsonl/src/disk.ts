@@ -8,6 +8,7 @@ export type Disk = Pick<
   | 'existsSync'
   | 'fchmodSync'
   | 'fdatasync'
+  | 'fdatasyncSync'
   | 'fstatSync'
   | 'fsync'
   | 'fsyncSync'

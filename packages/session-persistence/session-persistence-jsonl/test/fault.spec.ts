@@ -83,23 +83,29 @@ describe('when the n-th call fails, for growing n', () => {
 })
 
 /** Fails the calls of one kind while it is told to. */
-function switchable(name: keyof Disk, code: string) {
+function switchable(names: readonly (keyof Disk)[], code: string) {
   const state = { isBroken: false }
   const real = faultyDisk({ at: 0, code: 'EIO' }).disk
-  const broken = (...args: unknown[]) => {
-    if (!state.isBroken) return (real[name] as (...args: unknown[]) => unknown)(...args)
-    const error = Object.assign(new Error(`${code}: made to fail`), { code })
-    const callback = args.at(-1)
-    if (typeof callback !== 'function') throw error
-    callback(error)
-  }
-  return { state, fs: { ...real, [name]: broken } as unknown as Disk }
+  const broken =
+    (name: keyof Disk) =>
+    (...args: unknown[]) => {
+      if (!state.isBroken) return (real[name] as (...args: unknown[]) => unknown)(...args)
+      const error = Object.assign(new Error(`${code}: made to fail`), { code })
+      const callback = args.at(-1)
+      if (typeof callback !== 'function') throw error
+      return callback(error)
+    }
+  const fs = { ...real, ...Object.fromEntries(names.map(name => [name, broken(name)])) } as unknown as Disk
+  return { state, fs }
 }
+
+/** On the spot and on another thread. */
+const DATA_SYNCS = ['fdatasync', 'fdatasyncSync'] as const
 
 describe('a failed sync', () => {
   test('is told to the caller for good, noted, and followed by a rewrite', async () => {
     const directory = newDirectory()
-    const { state, fs } = switchable('fdatasync', 'EIO')
+    const { state, fs } = switchable(DATA_SYNCS, 'EIO')
     const backend = openStore(directory, fs)
     const path = join(directory, 's.jsonl')
     const lease = await backend.acquire('s')
@@ -126,7 +132,7 @@ describe('a failed sync', () => {
 
   test('is not forgotten when the next owner dies before the rewrite', async () => {
     const directory = newDirectory()
-    const { state, fs } = switchable('fdatasync', 'EIO')
+    const { state, fs } = switchable(DATA_SYNCS, 'EIO')
     const backend = openStore(directory, fs)
     const lease = await backend.acquire('s')
     await backend.append(lease, header, events.slice(0, 4))
@@ -139,7 +145,7 @@ describe('a failed sync', () => {
 
   test('makes a fork copy the prefix and not share it', async () => {
     const directory = newDirectory()
-    const { state, fs } = switchable('fdatasync', 'EIO')
+    const { state, fs } = switchable(DATA_SYNCS, 'EIO')
     const backend = openStore(directory, fs)
     const lease = await backend.acquire('s')
     await backend.append(lease, header, events.slice(0, 4))
@@ -156,7 +162,7 @@ describe('a failed sync', () => {
 
 test('a write that fails takes its half off again', async () => {
   const directory = newDirectory()
-  const { state, fs } = switchable('writeSync', 'ENOSPC')
+  const { state, fs } = switchable(['writeSync'], 'ENOSPC')
   const backend = openStore(directory, fs)
   const path = join(directory, 's.jsonl')
   const opened = await createSession(backend, { id: 's' })
@@ -176,7 +182,7 @@ test('a write that fails takes its half off again', async () => {
 
 test('links that the file system does not have are replaced by copies', async () => {
   const directory = newDirectory()
-  const { state, fs } = switchable('linkSync', 'EPERM')
+  const { state, fs } = switchable(['linkSync'], 'EPERM')
   const link = fs.linkSync
   const noBases = {
     ...fs,

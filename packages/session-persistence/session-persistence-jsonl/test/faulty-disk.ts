@@ -58,6 +58,7 @@ const DISK_CALLS: Record<keyof Disk, true> = {
   existsSync: true,
   fchmodSync: true,
   fdatasync: true,
+  fdatasyncSync: true,
   fstatSync: true,
   fsync: true,
   fsyncSync: true,

@@ -7,6 +7,8 @@ import { filesOf, newDirectory, openStore, sampleLog, store } from './stores.js'
 
 const log = sampleLog('s', 12)
 
+const SLOW_SYNC_MS = 2
+
 /** A disk whose n-th `fdatasync` waits until it is let go: a process that sleeps there. */
 function sleepyDisk(nth: number) {
   let count = 0
@@ -17,7 +19,8 @@ function sleepyDisk(nth: number) {
   })
   const fdatasync = (fd: number, done: (error: NodeJS.ErrnoException | null) => void) => {
     count += 1
-    if (count !== nth) return nodeDisk.fdatasync(fd, done)
+    // A slow device, so that no sync is made on the spot, where nobody could sleep over it.
+    if (count !== nth) return void setTimeout(() => nodeDisk.fdatasync(fd, done), SLOW_SYNC_MS)
     wake = () => nodeDisk.fdatasync(fd, done)
     fellAsleep()
   }
