@@ -109,7 +109,8 @@ function openIndex(disk: Disk, path: string): number | undefined {
 /** The checkpoint's stretch, if it goes on where `last` ended. Throws, or gives none, where its shape is not ours. */
 function planStretch(point: Checkpoint, last: Stretch, header: Crc): Stretch | undefined {
   if (point.header !== crcText(header) || point.from !== last.to || point.offset !== last.end) return undefined
-  if (!isShaped(point)) return undefined
+  const markers = isShaped(point) ? placeMarkers(point) : undefined
+  if (markers === undefined) return undefined
   const { base } = last
   if (point.offsets.length !== offsetsBelow(point.to - base) - offsetsBelow(point.from - base)) return undefined
   const lastOffset = point.last[0]
@@ -118,7 +119,7 @@ function planStretch(point: Checkpoint, last: Stretch, header: Crc): Stretch | u
   return Object.assign(stretch, {
     to: point.to,
     end: point.end,
-    markers: point.markers.map(placedMarker),
+    markers,
     headers: point.headers.map(([seq, offset, bytes]): Place => ({ seq, offset, bytes })),
     turns: point.turns,
     steps: point.steps,
@@ -129,53 +130,67 @@ function planStretch(point: Checkpoint, last: Stretch, header: Crc): Stretch | u
 }
 
 /** A right crc says who wrote it down whole, not that it was a build that means the same: nothing may lie outside of the stretch. */
-function isShaped({
-  from,
-  to,
-  offset,
-  end,
-  last,
-  markers,
-  headers,
-  turns,
-  steps,
-  turnEnd,
-  offsets,
-  required,
-}: Checkpoint) {
-  const isSeq = (seq: number) => Number.isSafeInteger(seq) && seq >= from && seq < to
-  const isOffset = (at: number) => Number.isSafeInteger(at) && at >= offset && at < end
-  const isPlace = (at: number, bytes: number) => isOffset(at) && Number.isSafeInteger(bytes) && isOffset(at + bytes - 1)
+function isShaped({ from, to, offset, end, last, headers, turns, steps, turnEnd, offsets, required }: Checkpoint) {
+  const isSeq = (seq: number) => isWithin(seq, from, to)
+  const isPlace = (at: number, bytes: number) => isWithin(at, offset, end) && isWithin(at + bytes - 1, at, end)
   return (
     [to, end].every(Number.isSafeInteger) &&
     isPlace(last[0], end - last[0]) &&
-    [markers.map(([seq]) => seq), headers.map(([seq]) => seq), turns, steps].every(seqs => isRising(seqs, isSeq)) &&
-    isRising(offsets, isOffset) &&
+    [headers.map(([seq]) => seq), turns, steps].every(seqs => isRising(seqs, from, to)) &&
+    isRising(offsets, offset, end) &&
     headers.every(([, at, bytes]) => isPlace(at, bytes)) &&
-    markers.every(([seq, type, , at, bytes, runs]) => isMarker(type) && isPlace(at, bytes) && areRuns(runs, seq)) &&
     (turnEnd === undefined || isSeq(turnEnd)) &&
     required.every(([type, seq]) => typeof type === 'string' && isSeq(seq))
   )
 }
 
-function isRising(list: readonly number[], isOne: (value: number) => boolean): boolean {
-  return Array.isArray(list) && list.every((value, i) => isOne(value) && (i === 0 || value > list[i - 1]!))
+/**
+ * The markers of a checkpoint, or `undefined` where one is not ours. There are as many as surface events,
+ * and this is most of what a look at a large log costs: one plain pass.
+ */
+function placeMarkers({ from, to, offset, end, markers }: Checkpoint): PlacedMarker[] | undefined {
+  if (!Array.isArray(markers)) return undefined
+  const placed: PlacedMarker[] = []
+  let next = from
+  for (let i = 0; i < markers.length; i++) {
+    const entry = markers[i]!
+    const seq = entry[0]
+    const type = entry[1]
+    const at = entry[3]
+    const bytes = entry[4]
+    const runs = entry[5]
+    if (!isWithin(seq, next, to) || !isWithin(at, offset, end) || !isWithin(at + bytes - 1, at, end)) return undefined
+    if (!isMarker(type) || (runs !== undefined && !areRuns(runs, seq))) return undefined
+    const marker = { seq, type, surfaceOp: entry[2] } as PlacedMarker['marker']
+    placed.push(runs === undefined ? { seq, offset: at, bytes, marker } : { seq, offset: at, bytes, marker, runs })
+    next = seq + 1
+  }
+  return placed
+}
+
+function isWithin(value: number, from: number, to: number): boolean {
+  return Number.isSafeInteger(value) && value >= from && value < to
+}
+
+function isRising(list: readonly number[], from: number, to: number): boolean {
+  if (!Array.isArray(list)) return false
+  let next = from
+  for (let i = 0; i < list.length; i++) {
+    if (!isWithin(list[i]!, next, to)) return false
+    next = list[i]! + 1
+  }
+  return true
 }
 
 function isMarker(type: string): boolean {
   return type === 'surface/restore' || isSurfaceType(type)
 }
 
-function areRuns(runs: readonly number[] = [], before: number): boolean {
-  return (
-    runs.length % 2 === 0 &&
-    runs.every((seq, i) => Number.isSafeInteger(seq) && seq >= (i % 2 === 0 ? 0 : runs[i - 1]!) && seq < before)
-  )
-}
-
-function placedMarker([seq, type, surfaceOp, offset, bytes, runs]: Checkpoint['markers'][number]): PlacedMarker {
-  const marker = { seq, type, surfaceOp } as PlacedMarker['marker']
-  return runs === undefined ? { seq, offset, bytes, marker } : { seq, offset, bytes, marker, runs }
+function areRuns(runs: readonly number[], before: number): boolean {
+  for (let i = 0; i < runs.length; i++) {
+    if (!isWithin(runs[i]!, i % 2 === 0 ? 0 : runs[i - 1]!, before)) return false
+  }
+  return runs.length % 2 === 0
 }
 
 function offsetsBelow(events: number): number {
