@@ -8,5 +8,5 @@ type Sealable = 'context/message' | 'request/header' | 'tool/result' | 'user/mes
  */
 export function sealData<T extends Sealable>(type: T, data: EventMap[T]): EventMap[T] {
   const intent = type === 'request/header' ? [] : [{ surfaceOp: 'append' }]
-  return Session.create().append(type, data, ...(intent as unknown as IntentOf<T>)).data as EventMap[T]
+  return Session.create({ id: 'seal' }).append(type, data, ...(intent as unknown as IntentOf<T>)).data as EventMap[T]
 }

@@ -8,11 +8,11 @@ export const MAX_DEPTH = 1000
  * The one way in for a caller's value: a single recursive pass that makes a detached, deeply frozen,
  * lossless-JSON copy. Each property is read once, so what was validated is what is stored.
  * Throws `NOT_LOSSLESS_JSON` with the path of the first value that JSON would lose or change.
- * `path` names the value in the refusal; `level` is the depth of its own container.
+ * `path` names the value in the refusal.
  */
-export function sealJson(value: unknown, path: string, level = 1): JsonValue {
+export function sealJson(value: unknown, path: string): JsonValue {
   try {
-    return seal(value, level)
+    return seal(value, 1)
   } catch (error) {
     if (error instanceof SessionError) throw error
     throw (error instanceof Refusal ? error : unreadable(error)).toError(path)
