@@ -1,8 +1,7 @@
-import { PersistenceError } from '@palimpsest/session-persistence'
+import { isDead, PersistenceError, thisOwner } from '@palimpsest/session-persistence'
 import type { Directory } from './directory.js'
 import { closeFile, createFile, discard, isErrno, NO_THROW, unlinkIfThere, writeAll } from './disk.js'
 import { encodeLock, encodeState, type Lock, type LockState, readLock } from './lock-file.js'
-import { isDead, thisOwner } from './owner.js'
 import { LAST_EPOCH, lockEpoch, temporaryEpoch } from './paths.js'
 
 /** A lock that this process has made, and that nobody has overtaken unless `isCurrent` says so. */

@@ -15,7 +15,7 @@ import { createSession, forkSession, openSession } from '@palimpsest/session-per
 import { createJsonlBackend } from '@palimpsest/session-persistence-jsonl'
 import { describe, expect, test } from 'vitest'
 import { encodeLock } from '../src/lock-file.js'
-import { type Owner, thisOwner } from '../src/owner.js'
+import { type Owner, thisOwner } from '@palimpsest/session-persistence'
 import { filesOf, newDirectory, openStore, sampleLog, store } from './stores.js'
 
 describe('the files', () => {

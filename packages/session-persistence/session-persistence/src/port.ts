@@ -68,6 +68,19 @@ export interface LazyLog {
   unknown?: readonly { readonly seq: number; readonly type: string }[]
 }
 
+/** A reader that goes along with a log, across takeovers. Holds no lease. */
+export interface Follower {
+  /**
+   * The next events that are in the log for good as far as a reader can know, in order and without a gap;
+   * none where nothing is new. `SESSION_NOT_FOUND` once the session was removed; a hole in front of it is
+   * `HISTORY_UNREADABLE`, never skipped.
+   */
+  next(): Promise<SessionEvent[]>
+  /** Resolves when something may be new (soon after it is; false alarms are allowed), or when `signal` aborts. Never rejects. */
+  changed(signal: AbortSignal): Promise<void>
+  close(): void
+}
+
 /** The storage port. A backend is one package; `testBackend` of the conformance kit is its contract. */
 export interface SessionBackend {
   /** `lazyEvents`: the backend has `open`, so opening costs the landmarks and not the log. */
@@ -95,6 +108,11 @@ export interface SessionBackend {
   remove(id: string): Promise<void>
   /** Releases the leases that this backend still holds. */
   close(): Promise<void>
+  /**
+   * Only where a store can tell cheaply what is new: follows the log from seq `from` on, beside whoever
+   * writes. `undefined` where there is no such session. A store without it is followed through `read`.
+   */
+  follow?(id: string, from: number): Promise<Follower | undefined>
   /** Only with `supports.lazyEvents`: the log as landmarks and a synchronous loader, for the holder of `lease`. */
   open?(lease: Lease): Promise<LazyLog | undefined>
 }
