@@ -68,6 +68,17 @@ export interface LazyLog {
   unknown?: readonly { readonly seq: number; readonly type: string }[]
 }
 
+/** One kind of what a session takes in its store. */
+export interface BytePart {
+  /** An event type, or what else the store keeps: `header`, `index`, `lock`, `torn`, `text`, … */
+  readonly what: string
+  readonly bytes: number
+  /** How many events these are; none where they are no events. */
+  readonly events?: number
+  /** Other sessions use these bytes too, and they stay when this one is removed. */
+  readonly isShared?: true
+}
+
 /** A reader that goes along with a log, across takeovers. Holds no lease. */
 export interface Follower {
   /**
@@ -113,6 +124,8 @@ export interface SessionBackend {
    * writes. `undefined` where there is no such session. A store without it is followed through `read`.
    */
   follow?(id: string, from: number): Promise<Follower | undefined>
+  /** Where the bytes of a session are; `undefined` where there is no such session. Reads as much as it must, without a lease. */
+  bytesOf?(id: string): Promise<BytePart[] | undefined>
   /** Only with `supports.lazyEvents`: the log as landmarks and a synchronous loader, for the holder of `lease`. */
   open?(lease: Lease): Promise<LazyLog | undefined>
 }
