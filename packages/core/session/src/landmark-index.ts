@@ -24,7 +24,8 @@ export class LandmarkIndex {
     return seqs[countBelow(seqs, before, seq => seq) - 1]
   }
 
-  markersBelow(length: number): readonly SurfaceMarker[] {
+  /** A new list. */
+  markersBelow(length: number): SurfaceMarker[] {
     return this.markers.slice(
       0,
       countBelow(this.markers, length, marker => marker.seq),

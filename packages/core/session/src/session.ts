@@ -4,7 +4,7 @@ import { ColdLog, EventLog } from './event-log.js'
 import type { EventMap, EventType, IntentOf, SessionEvent, SessionHeader } from './events.js'
 import { sealHeader } from './header.js'
 import { LandmarkIndex, type LandmarkType } from './landmark-index.js'
-import type { SessionLandmarks } from './landmarks.js'
+import type { SessionLandmarks, SurfaceMarker } from './landmarks.js'
 import type { Message } from './messages.js'
 import type { ModelRequest, RequestHeader } from './model.js'
 import { type ErrorListener, Observers, type SessionListener } from './observers.js'
@@ -207,6 +207,11 @@ export class Session {
   /** The seq of the last event of a landmark type below `before`; reads nothing, O(log n). */
   lastSeqOf(type: LandmarkType, before = this.length): number | undefined {
     return this.#landmarks.lastSeqOf(type, before)
+  }
+
+  /** What every surface event and restore below `length` did, in log order; reads nothing. Frozen. */
+  markers(length = this.length): readonly SurfaceMarker[] {
+    return Object.freeze(this.#landmarks.markersBelow(length))
   }
 
   /** Hears every event once it is in the log. Returns what takes the listener off. */
