@@ -100,12 +100,12 @@ export async function takeLock(directory: Directory, id: string, options: LockOp
 }
 
 /** The session's highest lock, for who only looks. */
-export async function highestLock(directory: Directory, id: string): Promise<Lock | undefined> {
+export async function highestLock(directory: Directory, id: string): Promise<(Lock & { epoch: number }) | undefined> {
   for (;;) {
     const highest = highestEpoch((await directory.list()).of(id))
     if (highest === 0) return undefined
     const lock = readLock(directory.disk, directory.paths.lock(id, highest))
-    if (lock !== undefined) return lock
+    if (lock !== undefined) return { ...lock, epoch: highest }
   }
 }
 

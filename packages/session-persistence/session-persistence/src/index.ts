@@ -9,3 +9,5 @@ export { type OpenOptions, type OpenReport, type OpenSession, openSession, type 
 export * from './owner.js'
 export * from './port.js'
 export * from './title.js'
+export * from './watch-errors.js'
+export * from './watch-session.js'
