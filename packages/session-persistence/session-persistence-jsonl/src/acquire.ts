@@ -32,6 +32,13 @@ export async function reopenLog(lease: JsonlLease, options: { isWhole?: boolean 
   lease.chain?.close()
   const own = openOwnLog(directory.disk, directory.paths, id, O_RDWR | O_APPEND)
   if (own === undefined) throw lease.fail(lease.fenced())
+  try {
+    // Looked at once the file is open: a later owner's log, found under the name, must never be written to.
+    lease.assertCurrent()
+  } catch (error) {
+    own.file.close()
+    throw error
+  }
   lease.chain = await openChain(directory.paths, own, options)
   return lease.chain
 }
