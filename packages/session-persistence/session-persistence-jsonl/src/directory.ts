@@ -12,7 +12,8 @@ export class Directory {
   readonly scratch = new RecordBuffer()
   readonly #listing: Shared<Listing>
   readonly #sync: Shared<void>
-  #isFastDevice = false
+  /** Syncs in a row that were not fast; the first ones are asked of another thread. */
+  #slowSyncs = SLOW_SYNCS
 
   constructor(
     readonly disk: Disk,
@@ -44,15 +45,18 @@ export class Directory {
   }
 
   /**
-   * Makes a file's data durable. Where the last sync took less than what handing it to another thread
-   * costs, it is made on the spot; a slow device so holds the process for one sync at most.
+   * Makes a file's data durable: on the spot where that takes less than handing it to another thread,
+   * which on a busy machine takes longer than most syncs. A single slow one says little. After several in
+   * a row another thread waits for the device, and one sync in `PROBE_EVERY` holds the process to look again.
    */
   syncFile(fd: number): Promise<void> | undefined {
     const began = performance.now()
     const timed = () => {
-      this.#isFastDevice = performance.now() - began < FAST_SYNC_MS
+      this.#slowSyncs = performance.now() - began < FAST_SYNC_MS ? 0 : this.#slowSyncs + 1
     }
-    if (!this.#isFastDevice) return syncData(this.disk, fd).then(timed)
+    if (this.#slowSyncs >= SLOW_SYNCS && this.#slowSyncs % PROBE_EVERY !== 0) {
+      return syncData(this.disk, fd).then(timed)
+    }
     this.disk.fdatasyncSync(fd)
     timed()
     return undefined
@@ -90,6 +94,8 @@ export class Listing {
 // --- internal ---
 
 const FAST_SYNC_MS = 0.5
+const SLOW_SYNCS = 3
+const PROBE_EVERY = 32
 
 function groupById(names: readonly string[]): Map<string, string[]> {
   const groups = new Map<string, string[]>()
