@@ -1,24 +1,29 @@
 import { SessionError, type SessionEvent, type SessionHeader } from '@palimpsest/session'
 import {
   assertSessionId,
+  type BytePart,
+  type Follower,
   type LazyLog,
   type Lease,
   PersistenceError,
+  type ScannedLog,
   type SessionBackend,
   type SessionSummary,
   type StoredLog,
 } from '@palimpsest/session-persistence'
-import { acquireLease, reopenLog } from './acquire.js'
+import { acquireLease } from './acquire.js'
 import { appendEvents } from './append.js'
-import type { Chain } from './chain.js'
+import { bytesOf } from './bytes.js'
 import { Directory } from './directory.js'
 import { type Disk, nodeDisk } from './disk.js'
+import { followLog } from './follow.js'
 import { forkLog } from './fork.js'
+import { lookLazily, openLazily } from './lazy-log.js'
 import { JsonlLease } from './lease.js'
-import { assertHeaderLine } from './log-file.js'
 import { idOf } from './paths.js'
 import { readLog } from './read.js'
 import { removeSession } from './remove.js'
+import { scanLog } from './scan-log.js'
 import { summarize } from './summary.js'
 import { writeFailed } from './write-failed.js'
 
@@ -93,9 +98,35 @@ class JsonlBackend implements SessionBackend {
     if (failed !== undefined) throw failed.reason
   }
 
+  async follow(id: string, from: number): Promise<Follower | undefined> {
+    assertSessionId(id)
+    const follower = await coded(id, () => followLog(this.#directory, id, from))
+    if (follower === undefined) return undefined
+    return {
+      next: () => coded(id, () => follower.next()),
+      changed: signal => follower.changed(signal),
+      close: () => follower.close(),
+    }
+  }
+
   async open(lease: Lease): Promise<LazyLog | undefined> {
     const own = this.#own(lease)
-    return own.run(() => coded(own.id, () => lazyLog(own)))
+    return own.run(() => coded(own.id, () => openLazily(own)))
+  }
+
+  async look(id: string): Promise<LazyLog | undefined> {
+    assertSessionId(id)
+    return coded(id, () => lookLazily(this.#directory, id))
+  }
+
+  async scan(id: string, onEvents: (events: SessionEvent[]) => void | Promise<void>): Promise<ScannedLog | undefined> {
+    assertSessionId(id)
+    return coded(id, () => scanLog(this.#directory, id, onEvents))
+  }
+
+  async bytesOf(id: string): Promise<BytePart[] | undefined> {
+    assertSessionId(id)
+    return coded(id, () => bytesOf(this.#directory, id))
   }
 
   #own(lease: Lease): JsonlLease {
@@ -118,24 +149,6 @@ class JsonlBackend implements SessionBackend {
       }
     })
   }
-}
-
-async function lazyLog(lease: JsonlLease): Promise<LazyLog | undefined> {
-  const { chain, headerDamage, id } = lease
-  if (headerDamage !== undefined) assertHeaderLine(headerDamage, id)
-  if (chain === undefined) return undefined
-  try {
-    return describeChain(chain)
-  } catch {
-    // The index has led astray, or the log is damaged where it was not looked at.
-    return describeChain(await reopenLog(lease, { isWhole: true }))
-  }
-}
-
-function describeChain(chain: Chain): LazyLog {
-  const { header, soundLength: length, damage } = chain
-  const load = (from: number, to: number) => chain.withFiles(() => chain.readEvents(from, to))
-  return { header, length, load, damage, ...chain.readLandmarks() }
 }
 
 function isOurs(error: unknown): boolean {

@@ -19,14 +19,13 @@ import {
   readHeaderLine,
 } from './log-file.js'
 import type { Paths } from './paths.js'
-import type { ScannedRecord } from './scan.js'
-import { Segment, type SegmentOptions } from './segment.js'
+import { type OnRecord, Segment, type SegmentOptions } from './segment.js'
 import { markerOf, type Place } from './stretch.js'
 
 export interface ChainOptions {
   /** Look at every byte, whatever the indexes say. */
   readonly isWhole?: boolean
-  readonly onRecord?: (record: ScannedRecord) => void
+  readonly onRecord?: OnRecord
 }
 
 /** A session's log: its own file, below it the files whose prefixes it shares. Root first. */

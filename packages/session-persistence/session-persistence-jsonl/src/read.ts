@@ -20,6 +20,13 @@ export async function readLog(
   return { ...log, damage: await settled(directory, id, log.damage) }
 }
 
+/** An unterminated tail under a live lock is not written yet, no damage. */
+export async function settled(directory: Directory, id: string, damage: Damage[]): Promise<Damage[]> {
+  if (damage.at(-1)?.code !== 'RECORD_TORN') return damage
+  const lock = await highestLock(directory, id)
+  return lock === undefined || isFree(lock) ? damage : damage.slice(0, -1)
+}
+
 // --- internal ---
 
 /** The index leads nowhere: everything is to be looked at. */
@@ -61,11 +68,4 @@ function joinIndexed(chain: Chain, from: number, to: number, scanned: SessionEve
   } catch {
     return undefined
   }
-}
-
-/** An unterminated tail under a live lock is not written yet, no damage. */
-async function settled(directory: Directory, id: string, damage: Damage[]): Promise<Damage[]> {
-  if (damage.at(-1)?.code !== 'RECORD_TORN') return damage
-  const lock = await highestLock(directory, id)
-  return lock === undefined || isFree(lock) ? damage : damage.slice(0, -1)
 }

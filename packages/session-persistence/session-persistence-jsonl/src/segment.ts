@@ -7,13 +7,15 @@ import { type Crc, crcText, decodeRecord } from './record.js'
 import { Scan, type ScannedRecord } from './scan.js'
 import { OFFSET_EVERY, type Place, Stretch } from './stretch.js'
 
+export type OnRecord = (record: ScannedRecord) => Promise<void> | void
+
 export interface SegmentOptions {
   /** The events from this seq on belong to somebody else: a fork shares only a prefix of its base. */
   readonly stopSeq?: number
   /** Look at every byte, whatever the index says. */
   readonly isWhole?: boolean
-  /** Told of every record that is scanned, in order. */
-  readonly onRecord?: (record: ScannedRecord) => void
+  /** Told of every record that is scanned, in order; the scan waits for what it returns. */
+  readonly onRecord?: OnRecord
 }
 
 /** The records of one log file: where they stand, and what is wrong with the rest. */
@@ -77,7 +79,7 @@ export class Segment {
     if (past.length === 0) scan.isTerminated = line.isTerminated
     await drain(scan, record => {
       if (scan.lostFrom === undefined) current.add(record)
-      options.onRecord?.(record)
+      return options.onRecord?.(record)
     })
     return new Segment(file, line, base, { past, current, indexBytes: index?.bytes ?? 0 }, scan)
   }
@@ -213,10 +215,11 @@ function lineOf(base: number, seq: number): number {
   return seq - base + 2
 }
 
-async function drain(scan: Scan, onRecord: (record: ScannedRecord) => void): Promise<void> {
+async function drain(scan: Scan, onRecord: OnRecord): Promise<void> {
   let paused = scan.end
   for (const record of scan.records()) {
-    onRecord(record)
+    const held = onRecord(record)
+    if (held !== undefined) await held
     if (scan.end - paused < PAUSE_EVERY_BYTES) continue
     paused = scan.end
     await pause()

@@ -3,7 +3,7 @@ import type { SessionEvent, SessionHeader } from '@palimpsest/session'
 import { PersistenceError } from './errors.js'
 import { assertFormatVersion, assertHeaderId } from './header.js'
 import { assertSessionId } from './id.js'
-import type { Lease, SessionBackend, SessionSummary, StoredLog } from './port.js'
+import type { BytePart, Lease, SessionBackend, SessionSummary, StoredLog } from './port.js'
 import { titleOf } from './title.js'
 
 /** What memory backends keep, by id: two of them over one store are two processes over one disk. */
@@ -90,6 +90,18 @@ class MemoryBackend implements SessionBackend {
 
   async *list(): AsyncIterable<SessionSummary> {
     for (const [id, { log }] of this.#store) if (log !== undefined) yield summaryOf(id, log.header, log.events)
+  }
+
+  async bytesOf(id: string): Promise<BytePart[] | undefined> {
+    assertSessionId(id)
+    const log = this.#store.get(id)?.log
+    if (log === undefined) return undefined
+    const parts = new Map<string, BytePart>([['header', { what: 'header', bytes: sizeOf(log.header) }]])
+    for (const event of log.events) {
+      const { bytes = 0, events = 0 } = parts.get(event.type) ?? {}
+      parts.set(event.type, { what: event.type, bytes: bytes + sizeOf(event), events: events + 1 })
+    }
+    return [...parts.values()]
   }
 
   async remove(id: string): Promise<void> {

@@ -68,6 +68,15 @@ export interface LazyLog {
   unknown?: readonly { readonly seq: number; readonly type: string }[]
 }
 
+/** What `scan` found beside the events that it handed on. */
+export interface ScannedLog {
+  /** Missing where it cannot be trusted; `damage` then begins with what is wrong with it. */
+  header?: SessionHeader
+  /** One more than the last trusted event's seq. */
+  length: number
+  damage: Damage[]
+}
+
 /** One kind of what a session takes in its store. */
 export interface BytePart {
   /** An event type, or what else the store keeps: `header`, `index`, `lock`, `torn`, `text`, … */
@@ -124,8 +133,17 @@ export interface SessionBackend {
    * writes. `undefined` where there is no such session. A store without it is followed through `read`.
    */
   follow?(id: string, from: number): Promise<Follower | undefined>
+  /**
+   * Only where a log of any size can be looked through in little memory: hands its trusted events on in
+   * order, in pieces, each once `onEvents` is done with the one before. Looks at every byte, whatever an
+   * index says, and goes on behind a header that cannot be trusted. Needs no lease; `undefined` where
+   * there is no such session. A store without it is looked through by ranges of `read`.
+   */
+  scan?(id: string, onEvents: (events: SessionEvent[]) => void | Promise<void>): Promise<ScannedLog | undefined>
   /** Where the bytes of a session are; `undefined` where there is no such session. Reads as much as it must, without a lease. */
   bytesOf?(id: string): Promise<BytePart[] | undefined>
   /** Only with `supports.lazyEvents`: the log as landmarks and a synchronous loader, for the holder of `lease`. */
   open?(lease: Lease): Promise<LazyLog | undefined>
+  /** Only with `supports.lazyEvents`: the same for whoever only looks, without a lease. Writes nothing. */
+  look?(id: string): Promise<LazyLog | undefined>
 }
