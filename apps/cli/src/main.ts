@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { EXIT, type ExitCode } from './exit-codes.js'
 import { describeFailure } from './failure.js'
-import { createOutput, watchReader } from './output.js'
+import { allPrinted, createOutput, watchReader } from './output.js'
 import { createProgram } from './program.js'
 
 const LINGER_MS = 1000
@@ -13,6 +13,7 @@ try {
 } catch (error) {
   process.exitCode = tell(error)
 }
+await allPrinted()
 // What a tool or a server left behind must not hold the command.
 setTimeout(() => process.exit(), LINGER_MS).unref()
 

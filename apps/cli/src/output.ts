@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import pc from 'picocolors'
 import { escapeText, toJson } from './escape.js'
 import type { Failure } from './failure.js'
@@ -20,6 +21,8 @@ export interface Output {
   /** Something the user should know, on stderr. */
   note(text: string): void
   fail(failure: Failure): void
+  /** Resolves when the reader of stdout has caught up, so that what waits for him stays small. */
+  caughtUp(): Promise<void>
 }
 
 export function createOutput(isJson: boolean): Output {
@@ -41,7 +44,15 @@ export function createOutput(isJson: boolean): Output {
         : `${errorColors.red('error')} ${errorColors.dim(code)}: ${escapeText(message)}`
       process.stderr.write(`${text}\n`)
     },
+    caughtUp: async () => {
+      if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain')
+    },
   }
+}
+
+/** Resolves when everything printed so far has left the process: a pipe may be slow. */
+export async function allPrinted(): Promise<void> {
+  for (const stream of [process.stdout, process.stderr]) await new Promise<void>(done => stream.write('', () => done()))
 }
 
 /** A reader that went away (`| head`) ends the command quietly, with 0, unless `onReaderGone` says otherwise. */
