@@ -1,1 +1,1 @@
-export {}
+export { createSqliteBackend, type SqliteBackendOptions } from './backend.js'

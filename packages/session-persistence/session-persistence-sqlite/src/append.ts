@@ -1,0 +1,124 @@
+import type { SessionEvent, SessionHeader } from '@palimpsest/session'
+import { assertFormatVersion, assertHeaderId, PersistenceError, titleOf } from '@palimpsest/session-persistence'
+import { headerOf } from './chain.js'
+import type { Handle } from './handle.js'
+import { isLandmark } from './landmarks.js'
+import type { SqliteLease } from './lease.js'
+import { insertPack, planPacks } from './packing.js'
+import { bytesOfRow, COLUMNS, type EventRow, encodeRow } from './record.js'
+import { LARGEST_KEY, LARGEST_LENGTH, placeOf } from './schema.js'
+import { findSession, insertSession, type SessionState, setAside, updateState } from './session-row.js'
+import { findTexts, type LargeText, placeTexts } from './texts.js'
+
+/** A batch made ready before the lock is taken. */
+export interface Batch {
+  readonly header: SessionHeader
+  readonly events: readonly SessionEvent[]
+  readonly rows: readonly EventRow[]
+  /** By index of the event. */
+  readonly texts: ReadonlyMap<number, readonly LargeText[]>
+}
+
+export function planBatch(db: Handle, header: SessionHeader, events: readonly SessionEvent[]): Batch {
+  const texts = new Map<number, readonly LargeText[]>()
+  const rows = events.map((event, i) => {
+    const row = encodeRow(event)
+    const found = findTexts(db, event, row[3])
+    if (found.length > 0) texts.set(i, found)
+    return row
+  })
+  return { header, events, rows, texts }
+}
+
+/** Writes a batch behind the log, or the session itself with its first batch. Within a transaction. */
+export function appendBatch(db: Handle, lease: SqliteLease, batch: Batch): void {
+  assertOwned(db, lease)
+  const { header, events } = batch
+  const row = findSession(db, lease.id)
+  if (row === undefined || !row.isHeaderSound) {
+    assertNext(lease.id, 0, events)
+    if (row !== undefined) setAside(db, row)
+    const key = insertSession(db, withoutCrc(header), { parent: null, base: 0 }, emptyState(header))
+    if (key > LARGEST_KEY) throw full(`it had ${key} sessions`)
+    if (events.length > 0) writeEvents(db, key, emptyState(header), batch)
+    return
+  }
+  headerOf(row, lease.id)
+  assertNext(lease.id, row.state.length, events)
+  if (lease.holeAt !== undefined) throw readOnly(lease.id, lease.holeAt)
+  if (events.length > 0) writeEvents(db, row.key, row.state, batch)
+}
+
+/** Refuses a lease that was overtaken. */
+export function assertOwned(db: Handle, lease: SqliteLease): void {
+  const row = db
+    .rows<[epoch: number, isHeld: number]>('SELECT epoch, owner IS NOT NULL FROM leases WHERE id = ?')
+    .get(lease.id)
+  if (row?.[0] !== lease.epoch || row[1] !== 1) throw lease.fail(lease.fenced())
+}
+
+export function emptyState({ createdAt }: SessionHeader): SessionState {
+  return { length: 0, landmarks: 0, packed: 0, bytes: 0, updatedAt: createdAt, titleSeq: null, title: null }
+}
+
+/** What every write refuses before it looks at the store. */
+export function assertWritable(lease: SqliteLease, header: SessionHeader): void {
+  assertFormatVersion(header)
+  assertHeaderId(header, lease.id)
+}
+
+// --- internal ---
+
+const INSERT = `INSERT INTO events (${COLUMNS}, place, landmark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+function writeEvents(db: Handle, key: number, state: SessionState, batch: Batch): void {
+  const { events, rows, texts } = batch
+  const length = state.length + events.length
+  if (length > LARGEST_LENGTH) throw full(`session "${batch.header.id}" had ${length} events`)
+  let { landmarks, bytes, titleSeq, title } = state
+  const plan = planPacks(db, key, state.packed, batch)
+  for (let i = 0; i < rows.length; i++) {
+    if (plan.isPacked(i)) continue
+    const row = rows[i]!
+    const large = texts.get(i)
+    if (large !== undefined) bytes += placeTexts(db, key, events[i]!, row, large)
+    const landmark = isLandmark(row[2])
+    if (landmark) landmarks += 1
+    bytes += bytesOfRow(row)
+    db.run(INSERT, ...row, placeOf(key, row[0]), landmark ? 1 : null)
+    if (title !== null) continue
+    title = titleOf(events[i]!) ?? null
+    if (title !== null) titleSeq = row[0]
+  }
+  for (const pack of plan.packs) bytes += insertPack(db, key, pack)
+  const updatedAt = events.at(-1)!.time
+  updateState(db, key, { length, landmarks, packed: plan.packed, bytes, updatedAt, titleSeq, title })
+}
+
+function assertNext(id: string, length: number, events: readonly SessionEvent[]): void {
+  for (let i = 0; i < events.length; i++) {
+    if (events[i]!.seq === length + i) continue
+    throw new PersistenceError(
+      'APPEND_CONFLICT',
+      `session "${id}" has ${length} stored events: expected seq ${length + i} at this place of the batch, found ${events[i]!.seq}; open the session again`,
+    )
+  }
+}
+
+/** A crc in `parent` says that the prefix is shared; only a fork may say so. */
+function withoutCrc(header: SessionHeader): SessionHeader {
+  if (header.parent?.crc === undefined) return header
+  const { id, length } = header.parent
+  return { ...header, parent: { id, length } }
+}
+
+function readOnly(id: string, seq: number): PersistenceError {
+  return new PersistenceError(
+    'SESSION_READ_ONLY',
+    `the log of "${id}" has a hole at seq ${seq}; mend it into a new session, or fork the part before it`,
+  )
+}
+
+function full(found: string): PersistenceError {
+  return new PersistenceError('WRITE_FAILED', `the database is full: ${found}; go on in another file`)
+}

@@ -1,0 +1,146 @@
+import { resolve } from 'node:path'
+import { SessionError, type SessionEvent, type SessionHeader } from '@palimpsest/session'
+import {
+  assertSessionId,
+  type LazyLog,
+  type Lease,
+  PersistenceError,
+  type SessionBackend,
+  type SessionSummary,
+  type StoredLog,
+} from '@palimpsest/session-persistence'
+import { acquireLease } from './acquire.js'
+import { appendBatch, assertWritable, planBatch } from './append.js'
+import { Connection } from './connection.js'
+import { forkLog } from './fork.js'
+import { SqliteLease } from './lease.js'
+import { openLog } from './open.js'
+import { readLog } from './read.js'
+import { removeSession } from './remove.js'
+import { allSessions } from './session-row.js'
+import { codedError } from './sqlite-error.js'
+import { summaryOf } from './summary.js'
+
+export interface SqliteBackendOptions {
+  /** The database; made with its folder when missing, for its owner only. */
+  file: string
+  /** How long an operation is tried while other processes hold the lock, in milliseconds. Default 5000. */
+  busyMs?: number
+}
+
+/**
+ * The dense store: every session in one SQLite database, the chunks of closed turns packed, equal large
+ * texts kept once. `docs/format.md` has the tables. Throws `DATABASE_FOREIGN`,
+ * `SCHEMA_VERSION_UNSUPPORTED`, `STORE_BUSY` or `WRITE_FAILED`.
+ */
+export function createSqliteBackend({ file, busyMs = 5000 }: SqliteBackendOptions): SessionBackend {
+  if (!(busyMs >= 0)) throw new RangeError(`busyMs: expected milliseconds from 0 on, found ${busyMs}`)
+  return new SqliteBackend(new Connection(resolve(file), busyMs))
+}
+
+// --- internal ---
+
+class SqliteBackend implements SessionBackend {
+  readonly supports = { lazyEvents: true }
+  readonly #connection: Connection
+  readonly #leases = new Set<SqliteLease>()
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  async acquire(id: string, options: { takeover?: boolean } = {}): Promise<Lease> {
+    assertSessionId(id)
+    const onRelease = (lease: SqliteLease) => this.#leases.delete(lease)
+    const lease = await coded(id, acquireLease(this.#connection, id, options.takeover ?? false, onRelease))
+    this.#leases.add(lease)
+    return lease
+  }
+
+  append(lease: Lease, header: SessionHeader, events: readonly SessionEvent[]): Promise<void> {
+    return this.#write(lease, async own => {
+      assertWritable(own, header)
+      const batch = this.#connection.readNow(db => planBatch(db, header, events))
+      await this.#connection.write(db => appendBatch(db, own, batch))
+    })
+  }
+
+  async read(id: string, range: { from?: number; to?: number } = {}): Promise<StoredLog | undefined> {
+    assertSessionId(id)
+    return coded(id, readLog(this.#connection, id, range))
+  }
+
+  fork(lease: Lease, header: SessionHeader, length: number): Promise<void> {
+    return this.#write(lease, async own => {
+      assertWritable(own, header)
+      await this.#connection.write(db => forkLog(db, own, header, length))
+    })
+  }
+
+  async *list(): AsyncIterable<SessionSummary> {
+    const rows = await coded(
+      '',
+      this.#connection.read(db => [...allSessions(db)]),
+    )
+    for (const row of rows) yield summaryOf(row)
+  }
+
+  async remove(id: string): Promise<void> {
+    assertSessionId(id)
+    return coded(
+      id,
+      this.#connection.write(db => removeSession(db, id)),
+    )
+  }
+
+  async close(): Promise<void> {
+    const released = await Promise.allSettled([...this.#leases].map(lease => lease.release()))
+    this.#connection.close()
+    const failed = released.find(result => result.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+  }
+
+  async open(lease: Lease): Promise<LazyLog | undefined> {
+    const own = this.#own(lease)
+    return own.run(() =>
+      coded(
+        own.id,
+        this.#connection.read(db => openLog(db, own)),
+      ),
+    )
+  }
+
+  #own(lease: Lease): SqliteLease {
+    if (lease instanceof SqliteLease && lease.connection === this.#connection) return lease
+    throw new PersistenceError(
+      'SESSION_FENCED',
+      `the lease of session "${lease.id}" is not one of this store; acquire it here`,
+    )
+  }
+
+  /** A raw error of SQLite ends the lease: nobody knows how far the work got. */
+  async #write(lease: Lease, work: (own: SqliteLease) => Promise<void>): Promise<void> {
+    const own = this.#own(lease)
+    return own.run(async () => {
+      try {
+        await work(own)
+      } catch (error) {
+        if (isOurs(error)) throw error
+        throw own.fail(codedError(`session "${own.id}"`, error))
+      }
+    })
+  }
+}
+
+function isOurs(error: unknown): boolean {
+  return error instanceof PersistenceError || error instanceof SessionError || error instanceof RangeError
+}
+
+async function coded<T>(id: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (isOurs(error)) throw error
+    throw codedError(id === '' ? 'the listing' : `session "${id}"`, error)
+  }
+}

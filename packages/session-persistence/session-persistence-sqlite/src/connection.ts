@@ -1,0 +1,74 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Handle, openHandle } from './handle.js'
+import { isBusy, storeBusy } from './sqlite-error.js'
+
+/**
+ * The one connection of a backend. Every piece of work runs synchronously in one transaction; while
+ * another process is in the way it is tried again, with pauses in which the event loop goes on.
+ */
+export class Connection {
+  #handle: Handle | undefined
+  /** Writers wait in one line, so that only the first of them blocks the loop while the database is busy. */
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(
+    readonly file: string,
+    readonly busyMs: number,
+  ) {
+    this.#handle = openHandle(file, busyMs)
+  }
+
+  /** `work` must change nothing but the database: it is run again where it met a lock. */
+  write<T>(work: (handle: Handle) => T): Promise<T> {
+    const deadline = performance.now() + this.busyMs
+    const done = this.#last.then(() => this.#retry(deadline, handle => handle.transaction(work)))
+    this.#last = done.catch(ignore)
+    return done
+  }
+
+  read<T>(work: (handle: Handle) => T): Promise<T> {
+    return this.#retry(performance.now() + this.busyMs, handle => handle.snapshot(work))
+  }
+
+  /** For callers that cannot wait; a lock in the way is their error. */
+  readNow<T>(work: (handle: Handle) => T): T {
+    return this.#use(handle => handle.snapshot(work))
+  }
+
+  /** Checkpoints, and leaves no file open. What is asked for afterwards opens the database for just that. */
+  close(): void {
+    this.#handle?.close()
+    this.#handle = undefined
+  }
+
+  // --- internal ---
+
+  async #retry<T>(deadline: number, work: (handle: Handle) => T): Promise<T> {
+    for (;;) {
+      try {
+        return this.#use(work)
+      } catch (error) {
+        if (!isBusy(error)) throw error
+        if (performance.now() >= deadline) throw storeBusy(this.file, this.busyMs, error)
+      }
+      await pause(SHORTEST_PAUSE_MS + Math.random() * PAUSE_SPREAD_MS)
+    }
+  }
+
+  #use<T>(work: (handle: Handle) => T): T {
+    if (this.#handle !== undefined) return work(this.#handle)
+    this.#handle = openHandle(this.file, this.busyMs)
+    try {
+      return work(this.#handle)
+    } finally {
+      this.close()
+    }
+  }
+}
+
+// --- internal ---
+
+const SHORTEST_PAUSE_MS = 2
+const PAUSE_SPREAD_MS = 18
+
+const ignore = (): void => {}

@@ -1,0 +1,148 @@
+import { crc32 } from 'node:zlib'
+import {
+  type Damage,
+  isDead,
+  isOwner,
+  type Lease,
+  type Owner,
+  PersistenceError,
+  thisOwner,
+} from '@palimpsest/session-persistence'
+import type { Connection } from './connection.js'
+import type { Handle } from './handle.js'
+import { codedError } from './sqlite-error.js'
+
+/** The right to write one session, as its row in `leases` has it. One operation at a time. */
+export class SqliteLease implements Lease {
+  readonly damage: Damage[] = []
+  /** The first seq of a hole: nothing may be written behind it. */
+  holeAt: number | undefined
+  #failure: PersistenceError | undefined
+  #isReleased = false
+  #released: Promise<void> | undefined
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(
+    readonly connection: Connection,
+    readonly id: string,
+    readonly epoch: number,
+    readonly onRelease: (lease: SqliteLease) => void,
+  ) {}
+
+  /** Runs `work` behind what was asked for earlier. A lease that failed fails for ever, with the same error. */
+  run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isReleased) return Promise.reject(this.fenced('it was released'))
+    const done = this.#last.then(() => {
+      if (this.#failure !== undefined) throw this.#failure
+      return work()
+    })
+    this.#last = done.catch(ignore)
+    return done
+  }
+
+  /** After a failed write nobody can say what is in the file, so nothing more goes through this lease. */
+  fail(error: PersistenceError): PersistenceError {
+    this.#failure ??= error
+    return this.#failure
+  }
+
+  fenced(reason = 'a later epoch has taken the session over'): PersistenceError {
+    return new PersistenceError(
+      'SESSION_FENCED',
+      `epoch ${this.epoch} of session "${this.id}" may not write: ${reason}; open the session again`,
+    )
+  }
+
+  release(): Promise<void> {
+    this.#released ??= this.#release()
+    return this.#released
+  }
+
+  // --- internal ---
+
+  async #release(): Promise<void> {
+    this.#isReleased = true
+    await this.#last
+    this.onRelease(this)
+    try {
+      await this.connection.write(db => freeLease(db, this.id, this.epoch))
+    } catch (error) {
+      throw error instanceof PersistenceError ? error : codedError(`the lease of session "${this.id}"`, error)
+    }
+  }
+}
+
+/**
+ * Takes the next epoch. `SESSION_LOCKED` where somebody holds the session who is not certainly dead;
+ * `takeover` passes that one too.
+ */
+export function takeLease(db: Handle, id: string, takeover: boolean): number {
+  const row = readLease(db, id)
+  if (row !== undefined && !takeover && isHeld(row)) throw locked(id, row)
+  // Of a row that fails its checksum nobody knows the epoch; the clock is above any that was ever counted.
+  const epoch = row === undefined ? 1 : row.isSound ? row.epoch + 1 : Math.max(row.epoch + 1 || 0, Date.now())
+  writeLease(db, id, epoch, JSON.stringify(thisOwner()))
+  return epoch
+}
+
+export function assertFree(db: Handle, id: string): void {
+  const row = readLease(db, id)
+  if (row !== undefined && isHeld(row)) throw locked(id, row)
+}
+
+// --- internal ---
+
+interface LeaseRow {
+  readonly epoch: number
+  /** JSON text of an `Owner`; `null` once released. */
+  readonly owner: string | null
+  readonly isSound: boolean
+}
+
+function readLease(db: Handle, id: string): LeaseRow | undefined {
+  const row = db
+    .rows<[epoch: number, owner: string | null, crc: number]>('SELECT epoch, owner, crc FROM leases WHERE id = ?')
+    .get(id)
+  return row && { epoch: row[0], owner: row[1], isSound: crcOfLease(id, row[0], row[1]) === row[2] }
+}
+
+function writeLease(db: Handle, id: string, epoch: number, owner: string | null): void {
+  db.run(
+    'INSERT INTO leases (id, epoch, owner, crc) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, owner = excluded.owner, crc = excluded.crc',
+    id,
+    epoch,
+    owner,
+    crcOfLease(id, epoch, owner),
+  )
+}
+
+function freeLease(db: Handle, id: string, epoch: number): void {
+  db.run(
+    'UPDATE leases SET owner = NULL, crc = ? WHERE id = ? AND epoch = ? AND owner IS NOT NULL',
+    crcOfLease(id, epoch, null),
+    id,
+    epoch,
+  )
+}
+
+function isHeld({ owner, isSound }: LeaseRow): boolean {
+  if (!isSound) return true
+  if (owner === null) return false
+  const parsed: unknown = JSON.parse(owner)
+  return !isOwner(parsed) || !isDead(parsed)
+}
+
+function locked(id: string, { epoch, owner, isSound }: LeaseRow): PersistenceError {
+  const parsed = isSound && owner !== null ? (JSON.parse(owner) as Owner) : undefined
+  const holder = parsed === undefined ? 'somebody unknown' : `process ${parsed.pid} on ${parsed.host}`
+  return new PersistenceError(
+    'SESSION_LOCKED',
+    `session "${id}" is held by ${holder} (epoch ${epoch}); close it there, or take it over`,
+  )
+}
+
+function crcOfLease(id: string, epoch: number, owner: string | null): number {
+  return crc32(`${id} ${epoch} ${owner}`)
+}
+
+const ignore = (): void => {}

@@ -1,0 +1,98 @@
+import { crc32 } from 'node:zlib'
+import type { SessionEvent } from '@palimpsest/session'
+
+/** The columns of `events` in the order in which they are read and written, without `place` and `landmark`. */
+export const COLUMNS = 'seq, time, type, data, source_event_seqs, surface_op, ignorable, texts, crc'
+
+/** What these columns hold in a sound row. From a damaged one anything may come: `isSoundRow` tells. */
+export type EventRow = [
+  seq: number,
+  time: number,
+  type: string,
+  data: string,
+  sourceEventSeqs: string | null,
+  surfaceOp: string | null,
+  ignorable: number | null,
+  /** Which strings of `data` lie in `texts`; `null` where none does. */
+  texts: string | null,
+  crc: number,
+]
+
+/** The checksum as a line of the JSONL store has it: eight lower-case hex digits. */
+export function crcText(crc: number): string {
+  return crc.toString(16).padStart(8, '0')
+}
+
+/** The row of an event that keeps all of its strings. */
+export function encodeRow(event: SessionEvent): EventRow {
+  const { seq, time, type, sourceEventSeqs, surfaceOp, ignorable } = event
+  const row: EventRow = [
+    seq,
+    time,
+    type,
+    JSON.stringify(event.data),
+    sourceEventSeqs === undefined ? null : JSON.stringify(sourceEventSeqs),
+    surfaceOp === undefined ? null : surfaceOp === 'append' ? APPEND : JSON.stringify(surfaceOp),
+    ignorable === undefined ? null : 1,
+    null,
+    0,
+  ]
+  row[8] = crcOfRow(row)
+  return row
+}
+
+/** Of a row as it stands; where it refers to no texts this is the checksum of the event's line. */
+export function crcOfRow(row: EventRow): number {
+  const texts = row[7]
+  return texts === null ? crc32(lineOf(row)) : crc32(texts, crc32(lineOf(row)))
+}
+
+/** Of the event's line in the JSONL store, without `,"crc":…`. */
+export function crcOfEvent(event: SessionEvent): number {
+  return crc32(JSON.stringify(event).slice(0, -1))
+}
+
+/** Whether every column is what was written. */
+export function isSoundRow(row: unknown[]): row is EventRow {
+  const [seq, time, type, data, sources, op, ignorable, texts, crc] = row
+  return (
+    Number.isSafeInteger(seq) &&
+    typeof time === 'number' &&
+    typeof type === 'string' &&
+    typeof data === 'string' &&
+    (sources === null || typeof sources === 'string') &&
+    (op === null || typeof op === 'string') &&
+    (ignorable === null || ignorable === 1) &&
+    (texts === null || typeof texts === 'string') &&
+    crcOfRow(row as EventRow) === crc
+  )
+}
+
+/** The event of a sound row; `data` as it is stored, without the strings that lie elsewhere. Throws on what is no JSON. */
+export function decodeRow([seq, time, type, data, sources, op, ignorable]: EventRow): SessionEvent {
+  const event: Record<string, unknown> = { seq, time, type, data: JSON.parse(data) }
+  if (sources !== null) event.sourceEventSeqs = JSON.parse(sources)
+  if (op !== null) event.surfaceOp = op === APPEND ? 'append' : JSON.parse(op)
+  if (ignorable !== null) event.ignorable = true
+  return event as unknown as SessionEvent
+}
+
+/** About what a row takes. */
+export function bytesOfRow(row: EventRow): number {
+  const [, , type, data, sources, op, , texts] = row
+  return FIXED_BYTES + type.length + data.length + (sources?.length ?? 0) + (op?.length ?? 0) + (texts?.length ?? 0)
+}
+
+// --- internal ---
+
+const APPEND = '"append"'
+/** Place, seq, time, crc, and what SQLite adds to a row. */
+const FIXED_BYTES = 32
+
+/** The event as a line, up to its closing brace. */
+function lineOf([seq, time, type, data, sources, op, ignorable]: EventRow): string {
+  let line = `{"seq":${seq},"time":${time},"type":${JSON.stringify(type)},"data":${data}`
+  if (sources !== null) line += `,"sourceEventSeqs":${sources}`
+  if (op !== null) line += `,"surfaceOp":${op}`
+  return ignorable === null ? line : `${line},"ignorable":true`
+}

@@ -1,0 +1,168 @@
+import { crc32 } from 'node:zlib'
+import type { SessionHeader } from '@palimpsest/session'
+import type { Handle } from './handle.js'
+
+/** A session as its row in `sessions` describes it. */
+export interface SessionRow {
+  readonly key: number
+  /** `null` once it was removed, while forks share its events. */
+  readonly id: string | null
+  /** JSON text. */
+  readonly header: string
+  /** The key of the session whose events below `base` this one shares. */
+  readonly parent: number | null
+  /** The first seq of its own. */
+  readonly base: number
+  readonly state: SessionState
+  readonly isHeaderSound: boolean
+  /** Otherwise `state` may say anything, and the events themselves must be asked. */
+  readonly isStateSound: boolean
+}
+
+/** What an append changes. */
+export interface SessionState {
+  readonly length: number
+  /** How many of the events below `length`, shared ones too, are landmarks. */
+  readonly landmarks: number
+  /** All chunks of closed turns below this seq lie in packs, as far as they can. */
+  readonly packed: number
+  /** About what its own events take. */
+  readonly bytes: number
+  readonly updatedAt: number
+  readonly titleSeq: number | null
+  readonly title: string | null
+}
+
+export function findSession(db: Handle, id: string): SessionRow | undefined {
+  const found = db.rows<Columns>(`SELECT ${COLUMNS} FROM sessions WHERE id = ?`).get(id)
+  return found && sessionRow(found)
+}
+
+export function sessionAt(db: Handle, key: number): SessionRow | undefined {
+  const found = db.rows<Columns>(`SELECT ${COLUMNS} FROM sessions WHERE key = ?`).get(key)
+  return found && sessionRow(found)
+}
+
+/** Every session that was not removed, by id; also those whose rows say nothing. */
+export function allSessions(db: Handle): Iterable<SessionRow> {
+  return mapped(db.rows<Columns>(`SELECT ${COLUMNS} FROM sessions WHERE id IS NOT NULL ORDER BY id`).all())
+}
+
+/** Gives the key. `header.id` becomes the row's id. */
+export function insertSession(
+  db: Handle,
+  header: SessionHeader,
+  { parent, base }: { parent: number | null; base: number },
+  state: SessionState,
+): number {
+  const text = JSON.stringify(header)
+  const { length, landmarks, packed, bytes, updatedAt, titleSeq, title } = state
+  const titleText = title === null ? null : JSON.stringify(title)
+  return Number(
+    db.run(
+      'INSERT INTO sessions (id, header, parent, base, header_crc, length, landmarks, packed, bytes, updated_at, title_seq, title, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      header.id,
+      text,
+      parent,
+      base,
+      crcOfHeader(text, parent, base),
+      length,
+      landmarks,
+      packed,
+      bytes,
+      updatedAt,
+      titleSeq,
+      titleText,
+      crcOfState(length, landmarks, packed, bytes, updatedAt, titleSeq, titleText),
+    ).lastInsertRowid,
+  )
+}
+
+export function updateState(db: Handle, key: number, state: SessionState): void {
+  const { length, landmarks, packed, bytes, updatedAt, titleSeq, title } = state
+  const titleText = title === null ? null : JSON.stringify(title)
+  db.run(
+    'UPDATE sessions SET length = ?, landmarks = ?, packed = ?, bytes = ?, updated_at = ?, title_seq = ?, title = ?, crc = ? WHERE key = ?',
+    length,
+    landmarks,
+    packed,
+    bytes,
+    updatedAt,
+    titleSeq,
+    titleText,
+    crcOfState(length, landmarks, packed, bytes, updatedAt, titleSeq, titleText),
+    key,
+  )
+}
+
+/** Takes the id from a row that says nothing, so that another may have it; the row and its events stay. */
+export function setAside(db: Handle, { key, id }: SessionRow): string {
+  const kept = keepRow(db, String(id), 'sessions', null, db.rows('SELECT * FROM sessions WHERE key = ?').get(key) ?? [])
+  db.run('UPDATE sessions SET id = NULL WHERE key = ?', key)
+  return kept
+}
+
+/** Keeps the values of a bad row, bytes as hex. Gives where, as reports of damage name it. */
+export function keepRow(db: Handle, id: string, source: string, seq: number | null, row: unknown[]): string {
+  const text = JSON.stringify(row.map(value => (Buffer.isBuffer(value) ? { hex: value.toString('hex') } : value)))
+  const sql = 'INSERT INTO kept (id, source, seq, row) VALUES (?, ?, ?, ?)'
+  return `kept ${db.run(sql, id, source, seq, text).lastInsertRowid}`
+}
+
+// --- internal ---
+
+const COLUMNS =
+  'key, id, header, parent, base, header_crc, length, landmarks, packed, bytes, updated_at, title_seq, title, crc'
+
+type Columns = [
+  key: number,
+  id: string | null,
+  header: string,
+  parent: number | null,
+  base: number,
+  headerCrc: number,
+  length: number,
+  landmarks: number,
+  packed: number,
+  bytes: number,
+  updatedAt: number,
+  titleSeq: number | null,
+  title: string | null,
+  crc: number,
+]
+
+function* mapped(rows: Iterable<Columns>): Iterable<SessionRow> {
+  for (const row of rows) yield sessionRow(row)
+}
+
+function sessionRow(columns: Columns): SessionRow {
+  const [key, id, header, parent, base, headerCrc, length, landmarks, packed, bytes, updatedAt, titleSeq, title, crc] =
+    columns
+  const isStateSound = crcOfState(length, landmarks, packed, bytes, updatedAt, titleSeq, title) === crc
+  return {
+    key,
+    id,
+    header,
+    parent,
+    base,
+    state: {
+      length,
+      landmarks,
+      packed,
+      bytes,
+      updatedAt,
+      titleSeq,
+      title: isStateSound && title !== null ? JSON.parse(title) : null,
+    },
+    isHeaderSound: typeof header === 'string' && crcOfHeader(header, parent, base) === headerCrc,
+    isStateSound,
+  }
+}
+
+function crcOfHeader(header: string, parent: number | null, base: number): number {
+  return crc32(`${parent} ${base} ${header}`)
+}
+
+function crcOfState(...values: (number | string | null)[]): number {
+  return crc32(values.join(' '))
+}

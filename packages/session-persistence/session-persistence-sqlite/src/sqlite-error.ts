@@ -1,0 +1,38 @@
+import { PersistenceError } from '@palimpsest/session-persistence'
+import Database from 'better-sqlite3'
+
+/** Whether this is an error of SQLite whose code is one of these, or a closer form of it. */
+export function isSqliteError(error: unknown, ...codes: string[]): boolean {
+  return error instanceof Database.SqliteError && codes.some(code => error.code.startsWith(code))
+}
+
+/** Somebody else holds the lock that was asked for; the same may work a moment later. */
+export function isBusy(error: unknown): boolean {
+  return isSqliteError(error, 'SQLITE_BUSY', 'SQLITE_LOCKED')
+}
+
+/** A page that cannot be understood: the rest of the file may well be. */
+export function isCorrupt(error: unknown): boolean {
+  return isSqliteError(error, 'SQLITE_CORRUPT', 'SQLITE_NOTADB')
+}
+
+/** What a caller hears of an error of SQLite: never the raw one, which is the cause. */
+export function codedError(what: string, cause: unknown): PersistenceError {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  const advice = isCorrupt(cause)
+    ? 'the database file is damaged: keep a copy of it, and read with the doctor what can be read'
+    : 'make room or mend the device, then open the session again'
+  return new PersistenceError(
+    'WRITE_FAILED',
+    `${what}: expected SQLite to do what it was asked, found: ${reason}; ${advice}`,
+    { cause },
+  )
+}
+
+export function storeBusy(file: string, busyMs: number, cause?: unknown): PersistenceError {
+  return new PersistenceError(
+    'STORE_BUSY',
+    `${file} was locked by another process for more than ${busyMs} ms; try again, or see who holds it`,
+    { cause },
+  )
+}

@@ -1,0 +1,28 @@
+import type { SessionHeader } from '@palimpsest/session'
+import { PersistenceError, type SessionSummary } from '@palimpsest/session-persistence'
+import { headerOf } from './chain.js'
+import type { SessionRow } from './session-row.js'
+
+/** A session as a listing shows it, from its row alone. Never throws. */
+export function summaryOf(row: SessionRow): SessionSummary {
+  const id = String(row.id)
+  const { length, bytes, updatedAt, title } = row.state
+  const summary: SessionSummary = { id, ...(row.isStateSound && { bytes: bytes + row.header.length }) }
+  try {
+    const header = headerOf(row, id)
+    if (!row.isStateSound) return { ...summary, header, damage: [damage('RECORD_DAMAGED')] }
+    return { ...summary, header, length, updatedAt, ...(title !== null && { title }) }
+  } catch (error) {
+    const code = error instanceof PersistenceError ? error.code : 'HEADER_DAMAGED'
+    const message = error instanceof Error ? error.message : String(error)
+    if (code !== 'HEADER_DAMAGED')
+      return { ...summary, header: JSON.parse(row.header) as SessionHeader, error: { code, message } }
+    return { ...summary, damage: [damage('HEADER_DAMAGED')], error: { code, message } }
+  }
+}
+
+// --- internal ---
+
+function damage(code: 'RECORD_DAMAGED' | 'HEADER_DAMAGED') {
+  return { code, where: {}, bytes: 0, kept: null }
+}

@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto'
+import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib'
+import type { SessionEvent } from '@palimpsest/session'
+import type { Handle } from './handle.js'
+import { crcOfRow, type EventRow } from './record.js'
+
+/** A string of this many UTF-16 units is stored once, by its hash, whoever uses it. */
+export const TEXT_FROM = 1024
+
+/** A large string of an event, or the tools of a request header. */
+export interface LargeText {
+  readonly path: readonly (string | number)[]
+  /** As JSON text, which has a UTF-8 form whatever the string holds. */
+  readonly text: string
+  readonly hash: Buffer
+  /** Made before the lock is taken, where the store was not seen to have the text. */
+  body?: Buffer
+}
+
+/** The large strings of an event whose row has this `data`; none in nearly every event. */
+export function findTexts(db: Handle, event: SessionEvent, data: string): LargeText[] {
+  if (data.length < TEXT_FROM) return NONE
+  const found: LargeText[] = []
+  const add = (path: readonly (string | number)[], text: string) => {
+    const hash = createHash('sha256').update(text).digest()
+    found.push({ path, text, hash, ...(idOf(db, hash) === undefined && { body: encodeText(text) }) })
+  }
+  const tools = toolsOf(event)
+  if (tools !== undefined) add(['tools'], tools)
+  walk(event.data, [], tools === undefined ? undefined : 'tools', (path, text) => add(path, JSON.stringify(text)))
+  return found
+}
+
+/** Stores the texts that are not stored, and makes the row refer to them: `null` stands where they stood. */
+export function placeTexts(
+  db: Handle,
+  key: number,
+  event: SessionEvent,
+  row: EventRow,
+  texts: readonly LargeText[],
+): number {
+  let bytes = 0
+  const entries = texts.map(large => {
+    let id = idOf(db, large.hash)
+    if (id === undefined) {
+      large.body ??= encodeText(large.text)
+      bytes += large.body.length
+      id = Number(db.run('INSERT INTO texts (hash, body) VALUES (?, ?)', large.hash, large.body).lastInsertRowid)
+    }
+    db.run('INSERT OR IGNORE INTO text_refs (session, text) VALUES (?, ?)', key, id)
+    return [large.path, id, crc32(large.text)]
+  })
+  const tools = toolsOf(event) === undefined ? undefined : (event.data as { tools?: unknown }).tools
+  const isElsewhere = (value: unknown) =>
+    typeof value === 'string' ? value.length >= TEXT_FROM : value !== undefined && value === tools
+  row[3] = JSON.stringify(event.data, (_, value) => (isElsewhere(value) ? null : value))
+  row[7] = JSON.stringify(entries)
+  row[8] = crcOfRow(row)
+  return bytes
+}
+
+/** Puts the texts back into the event of a row. Throws where one is gone, or is not what it was. */
+export function restoreTexts(db: Handle, event: SessionEvent, texts: string): SessionEvent {
+  for (const [path, id, crc] of JSON.parse(texts) as TextEntry[]) {
+    const text = readText(db, id)
+    if (text === undefined || crc32(text) !== crc) throw new Error(`text ${id} of event ${event.seq} is damaged`)
+    let node = event.data as unknown as Record<string | number, unknown>
+    for (const step of path.slice(0, -1)) node = node[step] as typeof node
+    node[path.at(-1)!] = JSON.parse(text)
+  }
+  return event
+}
+
+/** Forgets what `key` referred to, but for the texts of `keeping`, and deletes what nobody refers to any more. */
+export function releaseTexts(db: Handle, key: number, keeping: ReadonlySet<number> = new Set()): void {
+  for (const [id] of db.rows<[number]>('SELECT text FROM text_refs WHERE session = ?').all(key)) {
+    if (keeping.has(id)) continue
+    db.run('DELETE FROM text_refs WHERE session = ? AND text = ?', key, id)
+    if (db.rows('SELECT 1 FROM text_refs WHERE text = ? LIMIT 1').get(id) === undefined) {
+      db.run('DELETE FROM texts WHERE id = ?', id)
+    }
+  }
+}
+
+/** The ids of the texts that a row's `texts` column names. */
+export function textIdsIn(texts: string): number[] {
+  return (JSON.parse(texts) as TextEntry[]).map(([, id]) => id)
+}
+
+// --- internal ---
+
+type TextEntry = [path: (string | number)[], id: number, crc: number]
+
+const NONE: LargeText[] = []
+/** The first byte of a body says what follows. */
+const PLAIN = 0
+const DEFLATED = 1
+/** A larger text is compressed in a hurry: the event loop waits for it. */
+const HURRY_FROM = 64 * 1024
+
+function idOf(db: Handle, hash: Buffer): number | undefined {
+  return db.rows<[number]>('SELECT id FROM texts WHERE hash = ?').get(hash)?.[0]
+}
+
+function readText(db: Handle, id: number): string | undefined {
+  const body = db.rows<[Buffer]>('SELECT body FROM texts WHERE id = ?').get(id)?.[0]
+  if (!Buffer.isBuffer(body)) return undefined
+  const bytes = body.subarray(1)
+  return body[0] === DEFLATED ? inflateRawSync(bytes).toString() : bytes.toString()
+}
+
+function encodeText(text: string): Buffer {
+  const plain = Buffer.from(text)
+  const packed = deflateRawSync(plain, { level: plain.length < HURRY_FROM ? 6 : 1 })
+  return packed.length < plain.length
+    ? Buffer.concat([Buffer.of(DEFLATED), packed])
+    : Buffer.concat([Buffer.of(PLAIN), plain])
+}
+
+function toolsOf(event: SessionEvent): string | undefined {
+  if (event.type !== 'request/header' || event.data.tools === undefined) return undefined
+  const text = JSON.stringify(event.data.tools)
+  return text.length < TEXT_FROM ? undefined : text
+}
+
+function walk(
+  value: unknown,
+  path: readonly (string | number)[],
+  skip: string | undefined,
+  onText: (path: readonly (string | number)[], text: string) => void,
+): void {
+  if (typeof value === 'string') {
+    if (value.length >= TEXT_FROM) onText(path, value)
+    return
+  }
+  if (typeof value !== 'object' || value === null) return
+  if (Array.isArray(value)) {
+    value.forEach((entry, i) => walk(entry, [...path, i], undefined, onText))
+    return
+  }
+  for (const key of Object.keys(value)) {
+    if (key !== skip) walk((value as Record<string, unknown>)[key], [...path, key], undefined, onText)
+  }
+}
