@@ -144,7 +144,7 @@ class Mending {
   readonly #old: readonly SessionEvent[]
   /** The next of `#old`. */
   #next = 0
-  #time: number
+  #time = 0
   readonly #session = Session.create({ now: () => this.#time })
   readonly #calls = new OpenCalls(this.#session.surface)
   /** Where the events behind the first hole went; those before it stand where they stood. */
