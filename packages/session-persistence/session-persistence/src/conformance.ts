@@ -1,4 +1,5 @@
 import type { Check, TestStore } from './conformance/check.js'
+import { checkFollowing } from './conformance/following.js'
 import { checkForks } from './conformance/forks.js'
 import { checkHostileInput } from './conformance/hostile.js'
 import { checkLeases } from './conformance/leases.js'
@@ -51,7 +52,7 @@ export interface TestRunner {
  *
  * A check fails by throwing an error that says what was expected and what was found; the runner needs
  * no assertions of its own. Every check has a store to itself, so they may run side by side. They
- * cover what a backend stores and refuses, its leases, forks, listing and removal, and what the
+ * cover what a backend stores and refuses, its leases, forks, listing and removal, what follows it, and what the
  * sessions opened over it can rely on. They do not cover crashes and damage: how a store breaks is
  * its own affair, and so are the tests of it.
  */
@@ -64,6 +65,7 @@ export function testBackend(name: string, options: ConformanceOptions, { test }:
   checkLeases(check)
   checkForks(check)
   checkListing(check)
+  checkFollowing(check)
   checkSessions(check)
   checkRecovery(check)
   options.additionalTests?.(check)
