@@ -30,31 +30,40 @@ export function planBatch(db: Handle, header: SessionHeader, events: readonly Se
   return { header, events, rows, texts }
 }
 
+/** What a lease knows of its session after an append, so that the next one need not read it again. */
+export interface Appended {
+  readonly key: number
+  readonly state: SessionState
+  /** Of the state as it is stored. */
+  readonly crc: number
+}
+
 /** Writes a batch behind the log, or the session itself with its first batch. Within a transaction. */
-export function appendBatch(db: Handle, lease: SqliteLease, batch: Batch): void {
-  assertOwned(db, lease)
-  const { header, events } = batch
+export function appendBatch(db: Handle, lease: SqliteLease, batch: Batch): Appended | undefined {
+  const { events } = batch
+  const { last } = lease
+  const [key, crc] = assertOwned(db, lease)
+  if (last !== undefined && last.key === key && last.crc === crc) {
+    assertNext(lease.id, last.state.length, events)
+    return events.length === 0 ? last : writeEvents(db, key, last.state, batch)
+  }
   const row = findSession(db, lease.id)
   if (row === undefined || !row.isHeaderSound) {
     assertNext(lease.id, 0, events)
     if (row !== undefined) setAside(db, row)
-    const key = insertSession(db, withoutCrc(header), { parent: null, base: 0 }, emptyState(header))
-    if (key > LARGEST_KEY) throw full(`it had ${key} sessions`)
-    if (events.length > 0) writeEvents(db, key, emptyState(header), batch)
-    return
+    return createSession(db, batch)
   }
   headerOf(row, lease.id)
   assertNext(lease.id, row.state.length, events)
   if (lease.holeAt !== undefined) throw readOnly(lease.id, lease.holeAt)
-  if (events.length > 0) writeEvents(db, row.key, row.state, batch)
+  return events.length === 0 ? undefined : writeEvents(db, row.key, row.state, batch)
 }
 
-/** Refuses a lease that was overtaken. */
-export function assertOwned(db: Handle, lease: SqliteLease): void {
-  const row = db
-    .rows<[epoch: number, isHeld: number]>('SELECT epoch, owner IS NOT NULL FROM leases WHERE id = ?')
-    .get(lease.id)
+/** Refuses a lease that was overtaken. Gives the key of its session and the checksum of its state, where it has one. */
+export function assertOwned(db: Handle, lease: SqliteLease): [key: number | null, crc: number | null] {
+  const row = db.rows<[epoch: number, isHeld: number, key: number | null, crc: number | null]>(OWNED).get(lease.id)
   if (row?.[0] !== lease.epoch || row[1] !== 1) throw lease.fail(lease.fenced())
+  return [row[2], row[3]]
 }
 
 export function emptyState({ createdAt }: SessionHeader): SessionState {
@@ -69,9 +78,18 @@ export function assertWritable(lease: SqliteLease, header: SessionHeader): void 
 
 // --- internal ---
 
+const OWNED =
+  'SELECT l.epoch, l.owner IS NOT NULL, s.key, s.crc FROM leases l LEFT JOIN sessions s ON s.id = l.id WHERE l.id = ?'
 const INSERT = `INSERT INTO events (${COLUMNS}, place, landmark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-function writeEvents(db: Handle, key: number, state: SessionState, batch: Batch): void {
+function createSession(db: Handle, batch: Batch): Appended | undefined {
+  const state = emptyState(batch.header)
+  const key = insertSession(db, withoutCrc(batch.header), { parent: null, base: 0 }, state)
+  if (key > LARGEST_KEY) throw full(`it had ${key} sessions`)
+  return batch.events.length === 0 ? undefined : writeEvents(db, key, state, batch)
+}
+
+function writeEvents(db: Handle, key: number, state: SessionState, batch: Batch): Appended {
   const { events, rows, texts } = batch
   const length = state.length + events.length
   if (length > LARGEST_LENGTH) throw full(`session "${batch.header.id}" had ${length} events`)
@@ -92,7 +110,8 @@ function writeEvents(db: Handle, key: number, state: SessionState, batch: Batch)
   }
   for (const pack of plan.packs) bytes += insertPack(db, key, pack)
   const updatedAt = events.at(-1)!.time
-  updateState(db, key, { length, landmarks, packed: plan.packed, bytes, updatedAt, titleSeq, title })
+  const after = { length, landmarks, packed: plan.packed, bytes, updatedAt, titleSeq, title }
+  return { key, state: after, crc: updateState(db, key, after) }
 }
 
 function assertNext(id: string, length: number, events: readonly SessionEvent[]): void {

@@ -2,6 +2,8 @@ import { resolve } from 'node:path'
 import { SessionError, type SessionEvent, type SessionHeader } from '@palimpsest/session'
 import {
   assertSessionId,
+  type BytePart,
+  type Follower,
   type LazyLog,
   type Lease,
   PersistenceError,
@@ -11,7 +13,9 @@ import {
 } from '@palimpsest/session-persistence'
 import { acquireLease } from './acquire.js'
 import { appendBatch, assertWritable, planBatch } from './append.js'
+import { bytesOf } from './bytes.js'
 import { Connection } from './connection.js'
+import { followLog } from './follow.js'
 import { forkLog } from './fork.js'
 import { SqliteLease } from './lease.js'
 import { openLog } from './open.js'
@@ -44,6 +48,7 @@ class SqliteBackend implements SessionBackend {
   readonly supports = { lazyEvents: true }
   readonly #connection: Connection
   readonly #leases = new Set<SqliteLease>()
+  readonly #followers = new Set<Follower>()
 
   constructor(connection: Connection) {
     this.#connection = connection
@@ -52,7 +57,7 @@ class SqliteBackend implements SessionBackend {
   async acquire(id: string, options: { takeover?: boolean } = {}): Promise<Lease> {
     assertSessionId(id)
     const onRelease = (lease: SqliteLease) => this.#leases.delete(lease)
-    const lease = await coded(id, acquireLease(this.#connection, id, options.takeover ?? false, onRelease))
+    const lease = await coded(id, () => acquireLease(this.#connection, id, options.takeover ?? false, onRelease))
     this.#leases.add(lease)
     return lease
   }
@@ -60,14 +65,14 @@ class SqliteBackend implements SessionBackend {
   append(lease: Lease, header: SessionHeader, events: readonly SessionEvent[]): Promise<void> {
     return this.#write(lease, async own => {
       assertWritable(own, header)
-      const batch = this.#connection.readNow(db => planBatch(db, header, events))
-      await this.#connection.write(db => appendBatch(db, own, batch))
+      const batch = this.#connection.use(db => planBatch(db, header, events))
+      own.last = await this.#connection.write(db => appendBatch(db, own, batch))
     })
   }
 
   async read(id: string, range: { from?: number; to?: number } = {}): Promise<StoredLog | undefined> {
     assertSessionId(id)
-    return coded(id, readLog(this.#connection, id, range))
+    return coded(id, () => readLog(this.#connection, id, range))
   }
 
   fork(lease: Lease, header: SessionHeader, length: number): Promise<void> {
@@ -93,7 +98,21 @@ class SqliteBackend implements SessionBackend {
     )
   }
 
+  async follow(id: string, from: number): Promise<Follower | undefined> {
+    assertSessionId(id)
+    const onClose = (closed: Follower) => this.#followers.delete(closed)
+    const follower = await coded(id, async () => followLog(this.#connection, id, from, onClose))
+    if (follower !== undefined) this.#followers.add(follower)
+    return follower
+  }
+
+  async bytesOf(id: string): Promise<BytePart[] | undefined> {
+    assertSessionId(id)
+    return coded(id, () => this.#connection.read(db => bytesOf(db, id)))
+  }
+
   async close(): Promise<void> {
+    for (const follower of this.#followers) follower.close()
     const released = await Promise.allSettled([...this.#leases].map(lease => lease.release()))
     this.#connection.close()
     const failed = released.find(result => result.status === 'rejected')
@@ -136,9 +155,9 @@ function isOurs(error: unknown): boolean {
   return error instanceof PersistenceError || error instanceof SessionError || error instanceof RangeError
 }
 
-async function coded<T>(id: string, work: Promise<T>): Promise<T> {
+async function coded<T>(id: string, work: () => Promise<T>): Promise<T> {
   try {
-    return await work
+    return await work()
   } catch (error) {
     if (isOurs(error)) throw error
     throw codedError(id === '' ? 'the listing' : `session "${id}"`, error)

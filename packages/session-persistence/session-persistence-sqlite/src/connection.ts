@@ -32,7 +32,18 @@ export class Connection {
 
   /** For callers that cannot wait; a lock in the way is their error. */
   readNow<T>(work: (handle: Handle) => T): T {
-    return this.#use(handle => handle.snapshot(work))
+    return this.use(handle => handle.snapshot(work))
+  }
+
+  /** Without a transaction of its own. */
+  use<T>(work: (handle: Handle) => T): T {
+    if (this.#handle !== undefined) return work(this.#handle)
+    this.#handle = openHandle(this.file, this.busyMs)
+    try {
+      return work(this.#handle)
+    } finally {
+      this.close()
+    }
   }
 
   /** Checkpoints, and leaves no file open. What is asked for afterwards opens the database for just that. */
@@ -46,22 +57,12 @@ export class Connection {
   async #retry<T>(deadline: number, work: (handle: Handle) => T): Promise<T> {
     for (;;) {
       try {
-        return this.#use(work)
+        return this.use(work)
       } catch (error) {
         if (!isBusy(error)) throw error
         if (performance.now() >= deadline) throw storeBusy(this.file, this.busyMs, error)
       }
       await pause(SHORTEST_PAUSE_MS + Math.random() * PAUSE_SPREAD_MS)
-    }
-  }
-
-  #use<T>(work: (handle: Handle) => T): T {
-    if (this.#handle !== undefined) return work(this.#handle)
-    this.#handle = openHandle(this.file, this.busyMs)
-    try {
-      return work(this.#handle)
-    } finally {
-      this.close()
     }
   }
 }

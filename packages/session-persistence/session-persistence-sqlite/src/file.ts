@@ -19,7 +19,10 @@ import { isBusy, isSqliteError } from './sqlite-error.js'
 export function makeFile(file: string): void {
   makeFolder(dirname(file))
   const found = lstatSync(file, { throwIfNoEntry: false })
-  if (found === undefined) return createFile(file)
+  if (found === undefined) {
+    createFile(file)
+    return
+  }
   if (found.isFile()) return
   const what = found.isSymbolicLink() ? 'a symbolic link' : 'something that is no file'
   throw foreign(file, what)
@@ -98,8 +101,8 @@ function createFile(file: string): void {
     closeSync(fd)
   } catch (error) {
     // Another process was faster; what it made is looked at like any other file.
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return makeFile(file)
-    throw error
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    makeFile(file)
   }
   syncFolder(dirname(file))
 }

@@ -8,6 +8,7 @@ import {
   PersistenceError,
   thisOwner,
 } from '@palimpsest/session-persistence'
+import type { Appended } from './append.js'
 import type { Connection } from './connection.js'
 import type { Handle } from './handle.js'
 import { codedError } from './sqlite-error.js'
@@ -17,6 +18,7 @@ export class SqliteLease implements Lease {
   readonly damage: Damage[] = []
   /** The first seq of a hole: nothing may be written behind it. */
   holeAt: number | undefined
+  last: Appended | undefined
   #failure: PersistenceError | undefined
   #isReleased = false
   #released: Promise<void> | undefined

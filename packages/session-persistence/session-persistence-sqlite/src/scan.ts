@@ -90,8 +90,8 @@ function decodeSound(db: Handle, row: PlacedRow): SessionEvent | undefined {
 function takePack(scan: Scan, key: number, [place, last, body, crc]: PackRow, from: number, to: number): void {
   const first = place - placeOf(key, 0)
   const events = decodeSoundPack(place, last, body, crc, first)
-  if (events === undefined) return report(scan, Math.max(first, from), Buffer.isBuffer(body) ? body.length : 0)
-  for (const event of events) if (event.seq >= from && event.seq < to) accept(scan, event)
+  if (events === undefined) report(scan, Math.max(first, from), Buffer.isBuffer(body) ? body.length : 0)
+  else for (const event of events) if (event.seq >= from && event.seq < to) accept(scan, event)
 }
 
 function decodeSoundPack(place: number, last: number, body: Buffer, crc: number, first: number) {

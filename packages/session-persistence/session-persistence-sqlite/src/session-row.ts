@@ -78,21 +78,13 @@ export function insertSession(
   )
 }
 
-export function updateState(db: Handle, key: number, state: SessionState): void {
+/** Gives the checksum of the state, by which it is known again. */
+export function updateState(db: Handle, key: number, state: SessionState): number {
   const { length, landmarks, packed, bytes, updatedAt, titleSeq, title } = state
   const titleText = title === null ? null : JSON.stringify(title)
-  db.run(
-    'UPDATE sessions SET length = ?, landmarks = ?, packed = ?, bytes = ?, updated_at = ?, title_seq = ?, title = ?, crc = ? WHERE key = ?',
-    length,
-    landmarks,
-    packed,
-    bytes,
-    updatedAt,
-    titleSeq,
-    titleText,
-    crcOfState(length, landmarks, packed, bytes, updatedAt, titleSeq, titleText),
-    key,
-  )
+  const crc = crcOfState(length, landmarks, packed, bytes, updatedAt, titleSeq, titleText)
+  db.run(UPDATE, length, landmarks, packed, bytes, updatedAt, titleSeq, titleText, crc, key)
+  return crc
 }
 
 /** Takes the id from a row that says nothing, so that another may have it; the row and its events stay. */
@@ -110,6 +102,9 @@ export function keepRow(db: Handle, id: string, source: string, seq: number | nu
 }
 
 // --- internal ---
+
+const UPDATE =
+  'UPDATE sessions SET length = ?, landmarks = ?, packed = ?, bytes = ?, updated_at = ?, title_seq = ?, title = ?, crc = ? WHERE key = ?'
 
 const COLUMNS =
   'key, id, header, parent, base, header_crc, length, landmarks, packed, bytes, updated_at, title_seq, title, crc'

@@ -135,7 +135,7 @@ function walk(
   }
   if (typeof value !== 'object' || value === null) return
   if (Array.isArray(value)) {
-    value.forEach((entry, i) => walk(entry, [...path, i], undefined, onText))
+    for (const [i, entry] of value.entries()) walk(entry, [...path, i], undefined, onText)
     return
   }
   for (const key of Object.keys(value)) {
