@@ -83,19 +83,13 @@ class SqliteBackend implements SessionBackend {
   }
 
   async *list(): AsyncIterable<SessionSummary> {
-    const rows = await coded(
-      '',
-      this.#connection.read(db => [...allSessions(db)]),
-    )
+    const rows = await coded('', () => this.#connection.read(db => [...allSessions(db)]))
     for (const row of rows) yield summaryOf(row)
   }
 
   async remove(id: string): Promise<void> {
     assertSessionId(id)
-    return coded(
-      id,
-      this.#connection.write(db => removeSession(db, id)),
-    )
+    return coded(id, () => this.#connection.write(db => removeSession(db, id)))
   }
 
   async follow(id: string, from: number): Promise<Follower | undefined> {
@@ -121,12 +115,7 @@ class SqliteBackend implements SessionBackend {
 
   async open(lease: Lease): Promise<LazyLog | undefined> {
     const own = this.#own(lease)
-    return own.run(() =>
-      coded(
-        own.id,
-        this.#connection.read(db => openLog(db, own)),
-      ),
-    )
+    return own.run(() => coded(own.id, () => this.#connection.read(db => openLog(db, own))))
   }
 
   #own(lease: Lease): SqliteLease {
