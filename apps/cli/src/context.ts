@@ -3,18 +3,19 @@ import type { Command } from 'commander'
 import type { ExitCode } from './exit-codes.js'
 import { CommandError } from './failure.js'
 import { createOutput, type Output } from './output.js'
-import { openExistingStore, openStore, storeDirectory } from './store.js'
+import { isStoreThere, openStore, type StorePlace, storePlace } from './store.js'
 
 /** What every command gets: where to print and which store to use. */
 export interface Context {
   readonly out: Output
-  readonly directory: string
+  /** The folder or the file of the store. */
+  readonly place: string
   /** The `--store …` to repeat in a suggested command, or nothing. */
   readonly storeFlag: string
-  /** For work: the folder is made when it is missing. */
-  store(): SessionBackend
-  /** For a look: `undefined` where there is no store yet; a folder named by `--store` must be there. */
-  existingStore(): SessionBackend | undefined
+  /** For work: it is made when it is missing. */
+  store(): Promise<SessionBackend>
+  /** For a look: `undefined` where there is no store yet, and none is made; what `--store` names must be there. */
+  existingStore(): Promise<SessionBackend | undefined>
 }
 
 /** The options that every command takes, before or after its name. */
@@ -41,27 +42,29 @@ export function action<A extends unknown[]>(body: (context: Context, ...args: A)
 
 // --- internal ---
 
-function createContext({ store, json }: GlobalOptions): Context & { close(): Promise<void> } {
-  const directory = storeDirectory(store)
-  let backend: SessionBackend | undefined
+function createContext({ store: given, json }: GlobalOptions): Context & { close(): Promise<void> } {
+  const place = storePlace(given)
+  let backend: Promise<SessionBackend> | undefined
+  const store = () => (backend ??= openStore(place))
   return {
     out: createOutput(json === true),
-    directory,
-    storeFlag: store === undefined ? '' : ` --store ${quoteArgument(store)}`,
-    store: () => (backend ??= openStore(directory)),
-    existingStore() {
-      backend ??= openExistingStore(directory)
-      if (backend === undefined && store !== undefined) throw noStore(directory)
-      return backend
+    place: place.path,
+    storeFlag: given === undefined ? '' : ` --store ${quoteArgument(given)}`,
+    store,
+    async existingStore() {
+      if (backend !== undefined || isStoreThere(place)) return store()
+      if (given === undefined) return undefined
+      throw noStore(place)
     },
-    close: async () => backend?.close(),
+    close: async () => (await backend)?.close(),
   }
 }
 
-function noStore(directory: string): CommandError {
+function noStore({ kind, path }: StorePlace): CommandError {
+  const what = kind === 'sqlite' ? 'a database' : 'a folder'
   return new CommandError(
     'STORE_NOT_FOUND',
-    `--store: expected a folder of sessions, found nothing at ${directory}; check the path`,
+    `--store: expected ${what} of sessions, found nothing at ${path}; check the path`,
   )
 }
 

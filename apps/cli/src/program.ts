@@ -18,7 +18,10 @@ export function createProgram(): Command {
   const program = new Command('palimpsest')
     .description('Run, resume, look into and check agent sessions. Every fact of a session is in one append-only log.')
     .version(version())
-    .option('--store <dir>', 'the folder of the sessions (default: $XDG_STATE_HOME/palimpsest/sessions)')
+    .option(
+      '--store <place>',
+      'a folder of JSONL files, or sqlite:FILE (default: the folder $XDG_STATE_HOME/palimpsest/sessions)',
+    )
     .option('--json', 'print JSON for programs; errors too, on stderr')
     .configureHelp({ showGlobalOptions: true, subcommandTerm: command => `${command.name()} ${command.usage()}` })
     .showSuggestionAfterError()

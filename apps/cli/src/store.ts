@@ -1,37 +1,86 @@
-import { type Stats, statSync } from 'node:fs'
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import type { SessionBackend } from '@palimpsest/session-persistence'
 import { createJsonlBackend } from '@palimpsest/session-persistence-jsonl'
-import { CommandError } from './failure.js'
+import { CommandError, usageError } from './failure.js'
 
-/** The folder of the sessions: `--store`, else under the XDG state directory (a relative one is ignored, as its rules say). */
-export function storeDirectory(given: string | undefined): string {
-  if (given !== undefined) return resolve(given)
-  const { XDG_STATE_HOME: state } = process.env
-  const base = state !== undefined && isAbsolute(state) ? state : join(homedir(), '.local', 'state')
-  return join(base, 'palimpsest', 'sessions')
+export type StoreKind = 'jsonl' | 'sqlite'
+
+/** Where the sessions are: a folder of JSONL files, or an SQLite database. */
+export interface StorePlace {
+  readonly kind: StoreKind
+  /** Absolute. */
+  readonly path: string
 }
 
-/** Makes the folder when it is missing. */
-export function openStore(directory: string): SessionBackend {
-  requireFolder(directory)
-  return createJsonlBackend({ directory })
+/** What a store is where nothing says so. */
+const DEFAULT_KIND: StoreKind = 'jsonl'
+
+/**
+ * The place that `--store` names: `sqlite:FILE`, `jsonl:FOLDER`, or a folder. Without it the store is under the
+ * XDG state directory (a relative one is ignored, as its rules say).
+ */
+export function storePlace(given: string | undefined): StorePlace {
+  if (given === undefined) return { kind: DEFAULT_KIND, path: join(stateDirectory(), NAMES[DEFAULT_KIND]) }
+  const [, kind, name] = /^(sqlite|jsonl):(.*)$/s.exec(given) ?? []
+  if (name === '') throw usageError(`--store: expected ${kind}:${kind === 'sqlite' ? 'FILE' : 'FOLDER'}, found no name`)
+  if (kind !== undefined) return { kind: kind as StoreKind, path: resolve(name!) }
+  const path = resolve(given)
+  const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined
+  if (!isThere && /^[a-z][a-z0-9+.-]+:/.test(given)) {
+    throw usageError(`--store: expected sqlite:FILE, jsonl:FOLDER or a folder, found "${given}"; a folder: ./${given}`)
+  }
+  return { kind: 'jsonl', path }
 }
 
-/** For commands that only look: `undefined` where there is no folder, and none is made. */
-export function openExistingStore(directory: string): SessionBackend | undefined {
-  return requireFolder(directory) === undefined ? undefined : createJsonlBackend({ directory })
+/** Makes the folder or the file when it is missing. */
+export async function openStore(place: StorePlace): Promise<SessionBackend> {
+  isStoreThere(place)
+  if (place.kind === 'jsonl') return createJsonlBackend({ directory: place.path })
+  // The database driver is native code, and most commands need none of it.
+  const { createSqliteBackend } = await import('@palimpsest/session-persistence-sqlite')
+  return createSqliteBackend({ file: place.path })
+}
+
+/** Whether there is something at the place. Refuses what cannot be a store of that kind; a database says itself whose it is. */
+export function isStoreThere({ kind, path }: StorePlace): boolean {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (stats === undefined) return false
+  if (kind === 'sqlite') {
+    // An empty file holds no database yet, and a look makes none.
+    if (!stats.isDirectory()) return stats.size > 0
+    throw storeInvalid(`expected a file, found a folder at ${path}; a folder of sessions: --store jsonl:${path}`)
+  }
+  if (stats.isDirectory()) return true
+  if (stats.isFile() && isDatabase(path)) {
+    throw storeInvalid(`expected a folder, found a database at ${path}; write --store sqlite:${path}`)
+  }
+  throw storeInvalid(`expected a folder, found another kind of file at ${path}; name a folder`)
 }
 
 // --- internal ---
 
-/** Refuses what stands in the folder's place. */
-function requireFolder(directory: string): Stats | undefined {
-  const stats = statSync(directory, { throwIfNoEntry: false })
-  if (stats === undefined || stats.isDirectory()) return stats
-  throw new CommandError(
-    'STORE_INVALID',
-    `--store: expected a folder, found another kind of file at ${directory}; name a folder`,
-  )
+const NAMES: Record<StoreKind, string> = { jsonl: 'sessions', sqlite: 'sessions.db' }
+
+function stateDirectory(): string {
+  const { XDG_STATE_HOME: state } = process.env
+  const base = state !== undefined && isAbsolute(state) ? state : join(homedir(), '.local', 'state')
+  return join(base, 'palimpsest')
+}
+
+function storeInvalid(message: string): CommandError {
+  return new CommandError('STORE_INVALID', `--store: ${message}`)
+}
+
+/** By its first bytes. */
+function isDatabase(path: string): boolean {
+  const magic = Buffer.alloc(16)
+  const fd = openSync(path, 'r')
+  try {
+    readSync(fd, magic, 0, magic.length, 0)
+  } finally {
+    closeSync(fd)
+  }
+  return magic.toString('latin1') === 'SQLite format 3\0'
 }

@@ -1,13 +1,11 @@
-import { createSession, type SessionBackend } from '@palimpsest/session-persistence'
+import { type Mended, mendSession, type SessionBackend } from '@palimpsest/session-persistence'
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
 import { type Finding, findProblems } from '../doctor/findings.js'
-import { planMend } from '../doctor/mend.js'
 import { escapeLine } from '../escape.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { CommandError, describeFailure, usageError } from '../failure.js'
 import { listAll, resolveId } from '../session-id.js'
-import { readLog } from '../stored-session.js'
 import { counted, seqRange } from '../view/figures.js'
 import { withExamples } from './examples.js'
 
@@ -41,7 +39,7 @@ async function doctor(
   { fix = false }: { fix?: boolean },
 ): Promise<ExitCode> {
   if (fix) return mend(context, given)
-  const backend = context.existingStore()
+  const backend = await context.existingStore()
   const ids = given === undefined ? await allIds(backend) : [await resolveId(backend, given)]
   const diagnoses: Diagnosis[] = []
   for (const id of ids) {
@@ -49,36 +47,38 @@ async function doctor(
     diagnoses.push(diagnosis)
     print(diagnosis, context)
   }
-  const { out, directory } = context
+  const { out, place } = context
   if (out.isJson) out.json(given === undefined ? diagnoses : diagnoses[0])
-  else if (ids.length === 0) out.line(`No sessions in ${escapeLine(directory)}.`)
+  else if (ids.length === 0) out.line(`No sessions in ${escapeLine(place)}.`)
   return diagnoses.every(({ ok }) => ok) ? EXIT.ok : EXIT.failure
 }
 
 async function mend(context: Context, given: string | undefined): Promise<ExitCode> {
   if (given === undefined)
     throw usageError('--fix: expected the id of one session, found none; palimpsest doctor names them')
-  const backend = context.existingStore()
+  const backend = await context.existingStore()
   const id = await resolveId(backend, given)
-  const { header, events, holes, leftOut } = planMend(await readLog(backend!, id))
-  if (holes.length === 0) {
+  const mended = await mendSession(backend!, id)
+  if (mended === undefined) {
     throw new CommandError(
       'NOTHING_TO_MEND',
-      `expected a log with a hole, found ${id} without; what else is wrong, palimpsest resume mends`,
+      `expected a log with a hole or a damaged header, found ${id} without; what else is wrong, palimpsest resume mends`,
     )
   }
-  const open = await createSession(context.store(), { header, seed: events })
-  await open.close()
-  const { out, storeFlag } = context
-  const fixed = open.session.id
-  if (out.isJson) out.json({ id, fixed, length: events.length, holes, leftOut })
-  out.line(`${out.colors.bold(fixed)} holds what can be read of ${escapeLine(id)}: ${counted(events.length, 'event')}`)
+  const { id: fixed, ...rest } = mended
+  if (context.out.isJson) context.out.json({ id, fixed, ...rest })
+  else printMended(id, mended, context)
+  return EXIT.ok
+}
+
+function printMended(id: string, { id: fixed, length, holes, leftOut, unknown }: Mended, { out, storeFlag }: Context) {
+  out.line(`${out.colors.bold(fixed)} holds what can be read of ${escapeLine(id)}: ${counted(length, 'event')}`)
   for (const { from, to, bytes } of holes) {
     out.line(`  ${seqRange(from, to)} ${to - from === 1 ? 'is' : 'are'} lost (${counted(bytes, 'byte')})`)
   }
   if (leftOut.length > 0) out.line(`  left out, as they rest on what is lost: ${leftOut.join(', ')}`)
+  if (unknown.length > 0) out.line(`  of types that this build does not know: ${unknown.map(escapeLine).join(', ')}`)
   out.line(`Go on: palimpsest resume ${fixed} "task"${storeFlag}`)
-  return EXIT.ok
 }
 
 async function allIds(backend: SessionBackend | undefined): Promise<string[]> {
@@ -87,9 +87,8 @@ async function allIds(backend: SessionBackend | undefined): Promise<string[]> {
 
 async function diagnose(backend: SessionBackend, id: string): Promise<Diagnosis> {
   try {
-    const log = await readLog(backend, id)
-    const findings = findProblems(id, log)
-    return { id, ok: findings.length === 0, length: log.length, findings }
+    const { length, findings } = await findProblems(backend, id)
+    return { id, ok: findings.length === 0, length, findings }
   } catch (error) {
     const { code, message } = describeFailure(error)
     return { id, ok: false, findings: [{ code, message }] }

@@ -1,8 +1,10 @@
 import { isSurfaceType, type Session, type SessionEvent } from '@palimpsest/session'
+import type { SessionBackend } from '@palimpsest/session-persistence'
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { CommandError } from '../failure.js'
+import { readRange } from '../log-reader.js'
 import { readStored } from '../stored-session.js'
 import { eventLine } from '../view/event.js'
 import { withExamples } from './examples.js'
@@ -32,7 +34,7 @@ type State =
 /** With one argument it is the seq. */
 async function explain(context: Context, id: string, number: number | undefined): Promise<ExitCode> {
   const [given, seq] = number === undefined ? [undefined, parseCount(id)] : [id, number]
-  const { session } = await readStored(context, given)
+  const { session, backend } = await readStored(context, given)
   const event = session.at(seq)
   if (event === undefined) throw unknownSeq(session, seq)
   const state = stateOf(session, event)
@@ -40,20 +42,30 @@ async function explain(context: Context, id: string, number: number | undefined)
     above: chainAbove(session, seq),
     shadows: session.surface.shadowed(seq),
     sources: event.sourceEventSeqs ?? [],
-    citedBy: session.events.filter(({ sourceEventSeqs }) => sourceEventSeqs?.includes(seq)).map(each => each.seq),
+    citedBy: await findCiting(backend, session, seq),
   }
   if (context.out.isJson) context.out.json({ id: session.id, seq, type: event.type, ...state, ...relations, event })
   else print(session, event, state, relations, context)
   return EXIT.ok
 }
 
-function stateOf({ surface, events }: Session, event: SessionEvent): State {
+/** Later events only may cite it, so the cost is what lies behind it. */
+async function findCiting(backend: SessionBackend, session: Session, seq: number): Promise<number[]> {
+  const citing: number[] = []
+  await readRange(backend, session.id, { from: seq + 1, to: session.length }, events => {
+    for (const { seq: later, sourceEventSeqs } of events) if (sourceEventSeqs?.includes(seq)) citing.push(later)
+  })
+  return citing
+}
+
+function stateOf(session: Session, event: SessionEvent): State {
+  const { surface } = session
   const { seq } = event
   if (!isSurfaceType(event.type)) return { state: 'never' }
   if (surface.has(seq)) return { state: 'visible' }
   const by = surface.coveredBy(seq)
   if (by !== undefined) return { state: 'shadowed', by, since: by }
-  return { state: 'undone', by: events.find(({ surfaceOp }) => isRestoreOf(surfaceOp, seq))!.seq }
+  return { state: 'undone', by: session.markers().find(({ surfaceOp }) => isRestoreOf(surfaceOp, seq))!.seq }
 }
 
 function isRestoreOf(op: SessionEvent['surfaceOp'], seq: number): boolean {

@@ -22,11 +22,11 @@ export function forkCommand(): Command {
 // --- internal ---
 
 async function fork(context: Context, given: string, { at, id }: { at?: string; id?: string }): Promise<ExitCode> {
-  context.existingStore()
-  const parent = await resolveId(context.existingStore(), given)
+  const backend = await context.existingStore()
+  const parent = await resolveId(backend, given)
   const length = at === undefined ? undefined : resolvePosition((await readStored(context, parent)).session, at)
   const options = { ...(length !== undefined && { length }), ...(id !== undefined && { id }) }
-  const child = await forkSession(context.store(), parent, options)
+  const child = await forkSession(backend!, parent, options)
   const { session, report } = child
   const shared = session.header.parent!.length
   await child.close()

@@ -2,8 +2,10 @@ import type { SessionEvent } from '@palimpsest/session'
 import { Command, InvalidArgumentError } from 'commander'
 import { action, type Context } from '../context.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
+import { usageError } from '../failure.js'
+import { readHead, readRange, scanLog } from '../log-reader.js'
+import type { Output } from '../output.js'
 import { resolveId } from '../session-id.js'
-import { readLog } from '../stored-session.js'
 import { damageLine } from '../view/damage.js'
 import { eventLine } from '../view/event.js'
 import { seqRange } from '../view/figures.js'
@@ -17,6 +19,7 @@ export function logCommand(): Command {
     .option('--type <types>', 'only these types, comma-separated; "tool/*" is all that begin so', parseTypes)
     .option('--from <seq>', 'from this seq on', parseCount)
     .option('--to <seq>', 'up to this seq, without it', parseCount)
+    .option('--last <n>', 'only the last n events', parseCount)
     .option('--turn <n>', 'only what belongs to this turn', parseCount)
     .option('--grep <regexp>', 'only events whose JSON matches (JavaScript, case ignored)', parsePattern)
     .action(action(log))
@@ -25,6 +28,7 @@ export function logCommand(): Command {
     'log',
     "log 3f2a --type 'tool/*' --turn 2",
     'log last --from 100 --to 120',
+    'log 3f2a --last 20',
     'log last --grep OUTCOME_UNKNOWN --json',
   )
 }
@@ -35,38 +39,53 @@ interface Filters {
   type?: (type: string) => boolean
   from?: number
   to?: number
+  last?: number
   turn?: number
   grep?: RegExp
 }
 
 async function log(context: Context, given: string, filters: Filters): Promise<ExitCode> {
   const { out } = context
-  const backend = context.existingStore()
+  const backend = await context.existingStore()
   const id = await resolveId(backend, given)
-  const { events, length, damage } = await readLog(backend!, id)
-  for (const each of damage) out.note(`${id}: ${damageLine(each)}`)
-  const width = String(Math.max(length - 1, 0)).length
-  let expected = 0
-  let isWhole = events.length === length
-  for (const event of within(events, filters)) {
-    if (event.seq > expected && !isWhole) printHole(context, events, expected, event.seq)
-    expected = event.seq + 1
-    if (!matches(event, filters)) continue
-    if (out.isJson) out.json(event)
-    else out.line(eventLine(event, out.colors, width))
+  const { length } = await readHead(backend!, id)
+  const { from, to } = rangeOf(filters, length)
+  const belongs = membership(filters.turn)
+  // Which turn an event without a number is of, only the events before it tell.
+  let next = filters.turn === undefined ? from : 0
+  let isWhole = true
+  const print = async (events: SessionEvent[]) => {
+    for (const event of events) {
+      if (event.seq > next) isWhole = printHole(out, Math.max(next, from), event.seq)
+      next = event.seq + 1
+      const isMine = belongs(event) && event.seq >= from && matches(event, filters)
+      if (isMine && out.isJson) out.json(event)
+      else if (isMine) out.line(eventLine(event, out.colors, widthOf(length)))
+    }
+    await out.caughtUp()
   }
-  isWhole = isWhole && damage.every(({ code }) => code === 'RECORD_TORN')
-  return isWhole ? EXIT.ok : EXIT.failure
+  const isAll = next === 0 && to >= length
+  const { damage } = await (isAll ? scanLog(backend!, id, print) : readRange(backend!, id, { from: next, to }, print))
+  for (const each of damage) out.note(`${id}: ${damageLine(each)}`)
+  return isWhole && damage.every(({ code }) => code === 'RECORD_TORN') ? EXIT.ok : EXIT.failure
 }
 
-/** Every event of the range, in order; the turn's own narrowing needs its edges, so it comes first. */
-function* within(events: readonly SessionEvent[], { from = 0, to = Infinity, turn }: Filters): Generator<SessionEvent> {
+function rangeOf({ from, to = Number.POSITIVE_INFINITY, last }: Filters, length: number): { from: number; to: number } {
+  if (last !== undefined && (from !== undefined || to < length)) {
+    throw usageError('--last: expected neither --from nor --to beside it, found one; leave one of them out')
+  }
+  return { from: from ?? (last === undefined ? 0 : Math.max(0, length - last)), to: Math.min(to, length) }
+}
+
+/** Whether an event is of the turn; events must come in order. */
+function membership(turn: number | undefined): (event: SessionEvent) => boolean {
+  if (turn === undefined) return () => true
   let current: unknown
-  for (const event of events) {
+  return event => {
     if (event.type === 'turn/start') current = turnOf(event)
-    const mine = turn === undefined || (turnOf(event) ?? current) === turn
+    const isMine = (turnOf(event) ?? current) === turn
     if (event.type === 'turn/end') current = undefined
-    if (mine && event.seq >= from && event.seq < to) yield event
+    return isMine
   }
 }
 
@@ -74,11 +93,13 @@ function matches(event: SessionEvent, { type, grep }: Filters): boolean {
   return (type?.(event.type) ?? true) && (grep?.test(JSON.stringify(event)) ?? true)
 }
 
-/** Says where seqs are missing, if they are missing and not only filtered out. */
-function printHole({ out }: Context, events: readonly SessionEvent[], from: number, to: number): void {
-  const present = new Set(events.map(({ seq }) => seq))
-  const lost = Array.from({ length: to - from }, (_, i) => from + i).filter(seq => !present.has(seq))
-  if (lost.length > 0) out.line(out.colors.red(`-- ${seqRange(lost[0]!, lost.at(-1)! + 1)} cannot be read`))
+function printHole(out: Output, from: number, to: number): false {
+  if (from < to) out.line(out.colors.red(`-- ${seqRange(from, to)} cannot be read`))
+  return false
+}
+
+function widthOf(length: number): number {
+  return String(Math.max(length - 1, 0)).length
 }
 
 function turnOf(event: SessionEvent): unknown {

@@ -24,12 +24,12 @@ interface Row extends SessionSummary {
   openTurn?: boolean
 }
 
-async function list({ out, existingStore, directory }: Context): Promise<undefined> {
-  const backend = existingStore()
+async function list({ out, existingStore, place }: Context): Promise<undefined> {
+  const backend = await existingStore()
   const rows: Row[] = []
   for (const summary of await listAll(backend)) rows.push(await inspect(backend!, summary))
   if (out.isJson) out.json(rows)
-  else if (rows.length === 0) out.line(`No sessions in ${escapeLine(directory)}. Start one: palimpsest run "task"`)
+  else if (rows.length === 0) out.line(`No sessions in ${escapeLine(place)}. Start one: palimpsest run "task"`)
   else print(rows, { out })
 }
 

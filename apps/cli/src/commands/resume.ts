@@ -44,7 +44,7 @@ async function resume(
   options: ResumeOptions,
 ): Promise<ExitCode> {
   const { chooseModel, converse, createDriver, openToolBox, parseAllow, workFolder } = await import('../run/parts.js')
-  const backend = context.existingStore()
+  const backend = await context.existingStore()
   const id = await resolveId(backend, wordOf(given))
   const open = await openSession(backend!, id, options.takeover ? { takeover: true } : {}).catch(error => {
     throw namingTakeover(error, `palimpsest resume ${id} --takeover${context.storeFlag}`)

@@ -21,7 +21,7 @@ export function rmCommand(): Command {
 
 async function remove(context: Context, given: string[], { force = false }: { force?: boolean }): Promise<ExitCode> {
   const { out } = context
-  const backend = context.existingStore()
+  const backend = await context.existingStore()
   const asks = !force && canAsk()
   const ids: string[] = []
   for (const each of new Set(given)) ids.push(await wholeId(backend, each, asks))

@@ -38,7 +38,7 @@ async function run(
   try {
     const allowed = parseAllow(options.allow, box.tools)
     const { id, maxSteps, system = SYSTEM } = options
-    const open = await createSession(context.store(), { ...(id !== undefined && { id }), header: { cwd } })
+    const open = await createSession(await context.store(), { ...(id !== undefined && { id }), header: { cwd } })
     const agent = {
       model: port,
       settings: { ...defaults, ...settings },

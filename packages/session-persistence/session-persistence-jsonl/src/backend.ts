@@ -121,7 +121,18 @@ class JsonlBackend implements SessionBackend {
 
   async scan(id: string, onEvents: (events: SessionEvent[]) => void | Promise<void>): Promise<ScannedLog | undefined> {
     assertSessionId(id)
-    return coded(id, () => scanLog(this.#directory, id, onEvents))
+    let own: { error: unknown } | undefined
+    const handOn = async (events: SessionEvent[]) => {
+      try {
+        await onEvents(events)
+      } catch (error) {
+        own = { error }
+        throw error
+      }
+    }
+    return coded(id, () => scanLog(this.#directory, id, handOn)).catch(error => {
+      throw own === undefined ? error : own.error
+    })
   }
 
   async bytesOf(id: string): Promise<BytePart[] | undefined> {

@@ -136,8 +136,8 @@ export interface SessionBackend {
   /**
    * Only where a log of any size can be looked through in little memory: hands its trusted events on in
    * order, in pieces, each once `onEvents` is done with the one before. Looks at every byte, whatever an
-   * index says, and goes on behind a header that cannot be trusted. Needs no lease; `undefined` where
-   * there is no such session. A store without it is looked through by ranges of `read`.
+   * index says, and goes on behind a header that cannot be trusted. What `onEvents` throws ends it and comes
+   * out as it is. Needs no lease; `undefined` where there is no such session. A store without it is looked through by ranges of `read`.
    */
   scan?(id: string, onEvents: (events: SessionEvent[]) => void | Promise<void>): Promise<ScannedLog | undefined>
   /** Where the bytes of a session are; `undefined` where there is no such session. Reads as much as it must, without a lease. */

@@ -1,0 +1,95 @@
+import { isKnownType, isSurfaceType, Session, type SessionEvent } from '@palimpsest/session'
+import { describeFailure } from '../failure.js'
+import type { Finding } from './findings.js'
+import { PairCheck } from './pair-check.js'
+import { SurfaceCheck } from './surface-check.js'
+
+/**
+ * What is wrong with the events of a log, as they come. Takes little memory however long the log is. Behind a
+ * hole, and behind the first event that the kernel refuses, nothing can be said.
+ */
+export class LogCheck {
+  readonly findings: Finding[] = []
+  /** How many events were looked at. */
+  length = 0
+  readonly #surface = new SurfaceCheck()
+  readonly #pairs = new PairCheck()
+  readonly #unknown = new Map<string, number>()
+  #openTurn: SessionEvent<'turn/start'> | undefined
+  #isOver = false
+
+  add(events: readonly SessionEvent[]): void {
+    const sound = this.#isOver ? [] : this.#soundOf(events)
+    for (const event of sound) this.#check(event)
+    this.#isOver ||= sound.length < events.length
+  }
+
+  /** The findings of the whole, once all events were added. */
+  finish(length: number): Finding[] {
+    const unknown = [...this.#unknown].map(([type, seq]) => unknownType(type, seq))
+    // What resume cannot open it cannot close, and the end of the turn may be in the hole or behind it.
+    const canClose = this.length === length && unknown.length === 0
+    const open = this.#openTurn === undefined || !canClose ? [] : [turnOpen(this.#openTurn)]
+    return [...this.findings, ...unknown, ...this.#pairs.findings, ...open]
+  }
+
+  // --- internal ---
+
+  /** Up to a gap, or to an event that the kernel would not admit. */
+  #soundOf(events: readonly SessionEvent[]): readonly SessionEvent[] {
+    const gap = events.findIndex(({ seq }, i) => seq !== this.length + i)
+    const dense = gap < 0 ? events : events.slice(0, gap)
+    const bad = refusalOf(dense) === undefined ? -1 : dense.findIndex(event => refusalOf([event]) !== undefined)
+    if (bad < 0) return dense
+    const { code, message } = describeFailure(refusalOf([dense[bad]!]))
+    const { seq } = dense[bad]!
+    this.findings.push({ code, message: message.replace(/^seed\[0\]/, `event ${seq}`), seq })
+    return dense.slice(0, bad)
+  }
+
+  #check(event: SessionEvent): void {
+    if (this.#isOver) return
+    const fault = this.#surface.add(event)
+    if (fault !== undefined) {
+      this.findings.push(fault)
+      this.#isOver = true
+      return
+    }
+    this.length += 1
+    this.#pairs.add(event)
+    if (event.type === 'turn/start') this.#openTurn = event
+    if (event.type === 'turn/end') this.#openTurn = undefined
+    if (!event.ignorable && !isKnownType(event.type) && !this.#unknown.has(event.type)) {
+      this.#unknown.set(event.type, event.seq)
+    }
+  }
+}
+
+// --- internal ---
+
+/** The kernel's word on the events one by one; how they fit together is not asked here. */
+function refusalOf(events: readonly SessionEvent[]): unknown {
+  try {
+    Session.create({ seed: events.map(standAlone), acceptUnknown: events.map(({ type }) => type) })
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
+function standAlone(event: SessionEvent, index: number): SessionEvent {
+  const { surfaceOp, sourceEventSeqs, ...rest } = event
+  if (surfaceOp !== undefined && isSurfaceType(event.type)) return { ...rest, seq: index, surfaceOp: 'append' } as never
+  if (event.type === 'surface/restore') return { ...rest, seq: index, type: 'turn/start' } as never
+  return { ...event, seq: index } as never
+}
+
+function unknownType(type: string, seq: number): Finding {
+  const message = `events of type ${JSON.stringify(type)} are unknown to this build and not ignorable: it opens read-only before the first`
+  return { code: 'UNKNOWN_EVENT_TYPE', message, seq }
+}
+
+function turnOpen({ seq, data }: SessionEvent<'turn/start'>): Finding {
+  const message = `turn ${data.turn} is open: it runs now, or was interrupted; palimpsest resume closes it with the truth`
+  return { code: 'TURN_OPEN', message, seq }
+}
