@@ -216,7 +216,10 @@ describe('a follower of a log of several files', () => {
     const index = join(directory, 's.index')
     const { crc: _, ...point } = JSON.parse(readFileSync(index, 'utf8').split('\n')[0]!)
     const line = new RecordBuffer()
-    const offsets = point.offsets.map((offset: number, i: number) => (i === 0 ? offset : offset + 31))
+    // Each block a block further on.
+    const offsets = point.offsets.map((offset: number, i: number) =>
+      i === 0 ? offset : (point.offsets[i + 1] ?? offset + 31),
+    )
     line.add({ ...point, offsets })
     writeFileSync(index, line.bytes)
     expect(await all(await follow(openStore(directory), from))).toEqual(large.events.slice(from))

@@ -106,6 +106,7 @@ function* endOfHistory({ damage, length }: StoredLog): Generator<WatchItem> {
 
 /** Resolves when something may be new, after `pollMs`, and on an abort. The timer keeps a process alive that only watches. */
 async function change(follower: Follower, pollMs: number, signal: AbortSignal | undefined): Promise<void> {
+  if (signal?.aborted) return
   const waiting = new AbortController()
   const stop = () => waiting.abort()
   const timer = setTimeout(stop, pollMs)

@@ -1,5 +1,14 @@
 import { isSurfaceType, Session, type SessionEvent, type SessionLandmarks } from '@palimpsest/session'
-import { createMemoryBackend, type LazyLog, type Lease, type SessionBackend } from '@palimpsest/session-persistence'
+import {
+  createMemoryBackend,
+  type LazyLog,
+  type Lease,
+  type MemoryStore,
+  type SessionBackend,
+} from '@palimpsest/session-persistence'
+
+/** What is wrong with a backend over memory. */
+export type Breaking = (base: SessionBackend, store: MemoryStore) => Partial<SessionBackend>
 
 /** The backend with some of its methods replaced. */
 export function over(base: SessionBackend, changes: Partial<SessionBackend>): SessionBackend {

@@ -8,11 +8,10 @@ import {
 } from '@palimpsest/session-persistence'
 import { testBackend } from '@palimpsest/session-persistence/conformance'
 import { expect, test } from 'vitest'
-import { lazyMemoryBackend, over } from './backends.js'
+import { type Breaking, lazyMemoryBackend, over } from './backends.js'
+import { BROKEN_FOLLOWERS, followed } from './broken-followers.js'
 
 // A kit that a broken backend passes is worth nothing: each of these must fail, at the check that is about its fault.
-
-type Breaking = (base: SessionBackend, store: MemoryStore) => Partial<SessionBackend>
 
 /** The kit over a backend with that fault, by the names of the checks. */
 function kitOver(breaking: Breaking): Map<string, () => Promise<void>> {
@@ -325,10 +324,20 @@ test('no two checks have one name', () => {
   expect(new Set(names).size).toBe(names.length)
 })
 
-test.each(Object.entries(BROKEN))('a backend that %s fails the kit', async (_, [name, breaking]) => {
-  // Without the fault the same check passes, so it is the fault that it finds.
-  await kitOver(() => ({})).get(name)!()
-  await expect(kitOver(breaking).get(name)!()).rejects.toThrow()
+test.each(Object.entries({ ...BROKEN, ...BROKEN_FOLLOWERS }))(
+  'a backend that %s fails the kit',
+  async (_, [name, breaking]) => {
+    // Without the fault the same check passes, so it is the fault that it finds.
+    await kitOver(() => ({})).get(name)!()
+    await expect(kitOver(breaking).get(name)!()).rejects.toThrow()
+  },
+)
+
+test('every check of a watch is failed by some backend, and passed by one that is followed well', async () => {
+  const watches = [...kitOver(followed)].filter(([name]) => name.startsWith('a watch '))
+  const failed = Object.values(BROKEN_FOLLOWERS).map(([name]) => name)
+  expect(failed.sort()).toEqual(watches.map(([name]) => name).sort())
+  for (const [, check] of watches) await check()
 })
 
 /** A backend whose index is wrong. */
