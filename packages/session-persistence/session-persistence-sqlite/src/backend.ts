@@ -7,6 +7,7 @@ import {
   type LazyLog,
   type Lease,
   PersistenceError,
+  type ScannedLog,
   type SessionBackend,
   type SessionSummary,
   type StoredLog,
@@ -21,6 +22,7 @@ import { SqliteLease } from './lease.js'
 import { openLog } from './open.js'
 import { readLog } from './read.js'
 import { removeSession } from './remove.js'
+import { scanWhole } from './scan-whole.js'
 import { allSessions } from './session-row.js'
 import { codedError } from './sqlite-error.js'
 import { summaryOf } from './summary.js'
@@ -116,6 +118,27 @@ class SqliteBackend implements SessionBackend {
   async open(lease: Lease): Promise<LazyLog | undefined> {
     const own = this.#own(lease)
     return own.run(() => coded(own.id, () => this.#connection.read(db => openLog(db, own))))
+  }
+
+  async look(id: string): Promise<LazyLog | undefined> {
+    assertSessionId(id)
+    return coded(id, () => this.#connection.read(db => openLog(db, { connection: this.#connection, id })))
+  }
+
+  async scan(id: string, onEvents: (events: SessionEvent[]) => void | Promise<void>): Promise<ScannedLog | undefined> {
+    assertSessionId(id)
+    let own: { error: unknown } | undefined
+    const handOn = async (events: SessionEvent[]) => {
+      try {
+        await onEvents(events)
+      } catch (error) {
+        own = { error }
+        throw error
+      }
+    }
+    return coded(id, () => scanWhole(this.#connection, id, handOn)).catch(error => {
+      throw own === undefined ? error : own.error
+    })
   }
 
   #own(lease: Lease): SqliteLease {

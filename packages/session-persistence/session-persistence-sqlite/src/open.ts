@@ -7,8 +7,7 @@ import { readEvents, reportLost, scanLog } from './scan.js'
 import { sessionAt } from './session-row.js'
 
 /** A log as its landmarks; the rest is read when it is asked for. Within a snapshot. */
-export function openLog(db: Handle, lease: SqliteLease): LazyLog | undefined {
-  const { connection, id } = lease
+export function openLog(db: Handle, { connection, id }: Pick<SqliteLease, 'connection' | 'id'>): LazyLog | undefined {
   const found = findLog(db, id)
   if (found === undefined) return undefined
   const { chain, length, damage } = found
