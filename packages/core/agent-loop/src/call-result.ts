@@ -26,8 +26,8 @@ export function faultResult(code: ToolFaultCode, message: string = TEXTS[code] ?
 
 /** What a tool returned, as an output. Whether it is lossless JSON is found out when it is logged. */
 export function valueResult(value: unknown): CallResult {
-  const output = openEnvelope(value)
-  if (output !== undefined) return isOutput(output) ? { output } : resultInvalid('toolOutput() was given no output')
+  const envelope = openEnvelope(value)
+  if (envelope !== undefined) return openedResult(envelope)
   if (value === undefined) return resultInvalid('it is undefined')
   if (typeof value === 'string') return { output: { type: 'text', value } }
   return { output: { type: 'json', value: value as never } }
@@ -38,6 +38,14 @@ export function resultInvalid(why: string): CallResult {
 }
 
 // --- internal ---
+
+function openedResult({ output, error }: { output: ToolOutput; error?: Fault }): CallResult {
+  if (!isOutput(output)) return resultInvalid('toolOutput() was given no output')
+  if (error === undefined) return { output }
+  if (isString(error?.code) && isString(error.message))
+    return { output, error: { code: error.code, message: error.message } }
+  return resultInvalid('toolOutput() was given an error without a code and a message')
+}
 
 const TEXTS: Partial<Record<ToolFaultCode, string>> = {
   TOOL_ABORTED: 'The user stopped this tool while it ran. What it did before is done.',

@@ -1,4 +1,4 @@
-import type { JsonObject, Session, ToolOutput } from '@palimpsest/session'
+import type { Fault, JsonObject, Session, ToolOutput } from '@palimpsest/session'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Agent } from './agent.js'
 import { messageOf } from './errors.js'
@@ -55,18 +55,19 @@ export function defineTool<I>(tool: Tool<I>): Tool {
 
 /** What a tool returns to have an output of the AI SDK's shape (images, mixed content) passed on as it is. */
 export interface ToolOutputEnvelope {
-  readonly [ENVELOPE]: ToolOutput
+  readonly [ENVELOPE]: { readonly output: ToolOutput; readonly error?: Fault }
 }
 
-export function toolOutput(output: ToolOutput): ToolOutputEnvelope {
-  return { [ENVELOPE]: output }
+/** With `error` the result is a fault with a code of the tool's own; the output is what the model reads of it. */
+export function toolOutput(output: ToolOutput, error?: Fault): ToolOutputEnvelope {
+  return { [ENVELOPE]: error === undefined ? { output } : { output, error } }
 }
 
 // --- internal ---
 
 const ENVELOPE: unique symbol = Symbol.for('@palimpsest/agent-loop/tool-output') as never
 
-export function openEnvelope(value: unknown): ToolOutput | undefined {
+export function openEnvelope(value: unknown): ToolOutputEnvelope[typeof ENVELOPE] | undefined {
   return typeof value === 'object' && value !== null && ENVELOPE in value
     ? (value as ToolOutputEnvelope)[ENVELOPE]
     : undefined

@@ -61,10 +61,20 @@ describe('a result', () => {
     ['an output of no known type', toolOutput({ type: 'banana' } as never)],
     ['an output without a value', toolOutput({ type: 'text' } as never)],
     ['an output that is none', toolOutput(7 as never)],
+    ['a fault without a code', toolOutput({ type: 'text', value: 'x' }, { message: 'm' } as never)],
   ])('%s is TOOL_RESULT_INVALID', async (_, returned) => {
     const { error, message } = await resultOf(() => returned)
     expect(error?.code).toBe('TOOL_RESULT_INVALID')
     expect(message.content[0]?.output).toEqual({ type: 'error-text', value: error?.message })
+  })
+
+  test('may be a fault with a code of the tool’s own', async () => {
+    const fault = { code: 'QUOTA_SPENT', message: 'no calls left today' }
+    const { error, message } = await resultOf(() =>
+      toolOutput({ type: 'error-text', value: 'come back tomorrow' }, fault),
+    )
+    expect(error).toEqual(fault)
+    expect(message.content[0]?.output).toEqual({ type: 'error-text', value: 'come back tomorrow' })
   })
 
   test('of a tool that throws is TOOL_FAILED, in the words of what it threw', async () => {
