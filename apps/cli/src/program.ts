@@ -10,6 +10,7 @@ import { resumeCommand } from './commands/resume.js'
 import { rmCommand } from './commands/rm.js'
 import { runCommand } from './commands/run.js'
 import { showCommand } from './commands/show.js'
+import { watchCommand } from './commands/watch.js'
 import { demoCommand } from './demo/command.js'
 import { EXIT_HELP } from './exit-codes.js'
 
@@ -43,6 +44,7 @@ function commands(): Command[] {
     lsCommand(),
     showCommand(),
     logCommand(),
+    watchCommand(),
     atCommand(),
     explainCommand(),
     doctorCommand(),
