@@ -28,9 +28,12 @@ export async function resolveId(backend: SessionBackend | undefined, given: stri
   )
 }
 
-export async function listAll(backend: SessionBackend | undefined): Promise<SessionSummary[]> {
+export async function listAll(
+  backend: SessionBackend | undefined,
+  options: { turns?: boolean } = {},
+): Promise<SessionSummary[]> {
   const summaries: SessionSummary[] = []
-  if (backend !== undefined) for await (const summary of backend.list()) summaries.push(summary)
+  if (backend !== undefined) for await (const summary of backend.list(options)) summaries.push(summary)
   return summaries.sort((a, b) => (b.updatedAt ?? 0) - (a.updatedAt ?? 0) || (a.id < b.id ? -1 : 1))
 }
 

@@ -3,39 +3,51 @@ import type { SessionBackend, SessionSummary } from '@palimpsest/session-persist
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
 import { escapeLine, shorten } from '../escape.js'
+import { EXIT, type ExitCode } from '../exit-codes.js'
 import { describeFailure } from '../failure.js'
 import { listAll } from '../session-id.js'
 import { age, bytes } from '../view/figures.js'
 import { table } from '../view/table.js'
 import { withExamples } from './examples.js'
+import { listBytes } from './ls-bytes.js'
 
 export function lsCommand(): Command {
   const command = new Command('ls')
     .description('List the sessions of the store, the newest first: title, age, turns, events, size, state')
+    .option('--bytes', 'tell where the bytes are, of each session and in total, instead')
     .action(action(list))
-  return withExamples(command, 'ls', "ls --json | jq -r '.[].id'", 'ls --store ./sessions')
+  return withExamples(command, 'ls', "ls --json | jq -r '.[].id'", 'ls --store ./sessions', 'ls --bytes')
 }
 
 // --- internal ---
 
 /** `turns` and `openTurn` are unknown where the log cannot be read. */
-interface Row extends SessionSummary {
+interface Row extends Omit<SessionSummary, 'lastTurn'> {
   turns?: number
   openTurn?: boolean
 }
 
-async function list({ out, existingStore, place }: Context): Promise<undefined> {
-  const backend = await existingStore()
+async function list(context: Context, { bytes: isBytes = false }: { bytes?: boolean }): Promise<ExitCode> {
+  const { out, place } = context
+  const backend = await context.existingStore()
+  const summaries = await listAll(backend, { turns: !isBytes })
+  if (isBytes) await listBytes(context, backend, summaries)
+  else if (out.isJson) out.json(await inspectAll(backend, summaries))
+  else if (summaries.length > 0) print(await inspectAll(backend, summaries), context)
+  if (summaries.length === 0) out.line(`No sessions in ${escapeLine(place)}. Start one: palimpsest run "task"`)
+  return EXIT.ok
+}
+
+async function inspectAll(backend: SessionBackend | undefined, summaries: readonly SessionSummary[]): Promise<Row[]> {
   const rows: Row[] = []
-  for (const summary of await listAll(backend)) rows.push(await inspect(backend!, summary))
-  if (out.isJson) out.json(rows)
-  else if (rows.length === 0) out.line(`No sessions in ${escapeLine(place)}. Start one: palimpsest run "task"`)
-  else print(rows, { out })
+  for (const summary of summaries) rows.push(await inspect(backend!, summary))
+  return rows
 }
 
 /** One session that cannot be read is a row like any other. */
-async function inspect(backend: SessionBackend, summary: SessionSummary): Promise<Row> {
+async function inspect(backend: SessionBackend, { lastTurn, ...summary }: SessionSummary): Promise<Row> {
   if (summary.error !== undefined) return summary
+  if (lastTurn !== undefined) return { ...summary, turns: lastTurn.turn, openTurn: lastTurn.isOpen }
   try {
     return { ...summary, ...(await readTurns(backend, summary)) }
   } catch (error) {

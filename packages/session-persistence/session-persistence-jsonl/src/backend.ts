@@ -77,12 +77,12 @@ class JsonlBackend implements SessionBackend {
     return this.#write(lease, own => forkLog(own, header, length))
   }
 
-  async *list(): AsyncIterable<SessionSummary> {
+  async *list(options: { turns?: boolean } = {}): AsyncIterable<SessionSummary> {
     const listing = await this.#directory.list()
     for (const name of listing.names) {
       const id = idOf(name)
       if (name !== `${id}.jsonl` || !isSessionId(id)) continue
-      const summary = summarize(this.#directory, id, listing.of(id))
+      const summary = summarize(this.#directory, id, listing.of(id), options.turns)
       if (summary !== undefined) yield summary
     }
   }

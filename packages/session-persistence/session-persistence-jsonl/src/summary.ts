@@ -11,12 +11,18 @@ import { decodeRecord } from './record.js'
 import { Scan } from './scan.js'
 
 /** A session as a listing shows it: its first line, its first user text, its end. Never throws. */
-export function summarize(directory: Directory, id: string, names: readonly string[]): SessionSummary | undefined {
+export function summarize(
+  directory: Directory,
+  id: string,
+  names: readonly string[],
+  withTurns = false,
+): SessionSummary | undefined {
   try {
     const own = openOwnFile(directory.disk, directory.paths, id, O_RDONLY)
     if (own === undefined) return undefined
     try {
-      return describe(directory, id, names, own)
+      const { lastTurn, ...summary } = describe(directory, id, names, own)
+      return withTurns && lastTurn !== undefined ? { ...summary, lastTurn } : summary
     } finally {
       own.file.close()
     }
@@ -33,6 +39,7 @@ type Own = NonNullable<ReturnType<typeof openOwnFile>>
 const TAIL_BYTES = 16 * 1024
 /** How far the first user text is looked for. */
 const TITLE_WITHIN_BYTES = 1024 * 1024
+const NO_TURN = { turn: 0, isOpen: false }
 
 function describe(directory: Directory, id: string, names: readonly string[], { file, line }: Own): SessionSummary {
   const bytes = directory.disk.fstatSync(file.fd).size
@@ -56,6 +63,7 @@ function describe(directory: Directory, id: string, names: readonly string[], { 
     length: end.length,
     updatedAt: end.last?.time ?? header.createdAt,
     ...(title !== undefined && { title }),
+    ...((end.lastTurn ?? (end.isWhole && first === 0)) && { lastTurn: end.lastTurn ?? NO_TURN }),
     ...(damage.length > 0 && { damage }),
   }
 }
@@ -67,6 +75,7 @@ interface LogEnd {
   /** Whether the whole file was looked at; then `title` is the session's own. */
   isWhole: boolean
   title: string | undefined
+  lastTurn: SessionSummary['lastTurn']
 }
 
 /** From the last few records; further back where no good one is found there. */
@@ -82,11 +91,18 @@ function scanEnd(file: LogFile, start: { offset: number; seq: number; line: numb
   const scan = new Scan(file.read, start)
   let last: SessionEvent | undefined
   let title: string | undefined
+  let lastTurn: LogEnd['lastTurn']
   for (const { event } of scan.records()) {
     last = event
     title ??= titleOf(event)
+    if (event.type === 'turn/start' || event.type === 'turn/end') lastTurn = turnAt(event)
   }
-  return { length: scan.seq, last, damage: scan.damage, isWhole, title }
+  return { length: scan.seq, last, damage: scan.damage, isWhole, title, lastTurn }
+}
+
+function turnAt({ type, data }: SessionEvent<'turn/start' | 'turn/end'>): { turn: number; isOpen: boolean } {
+  const { turn } = (data ?? {}) as { turn?: unknown }
+  return { turn: typeof turn === 'number' ? turn : 0, isOpen: type === 'turn/start' }
 }
 
 /** The first good record that begins behind `offset`. */

@@ -49,6 +49,8 @@ export interface SessionSummary {
   /** Epoch milliseconds. */
   updatedAt?: number
   bytes?: number
+  /** Only if asked for, and where it stands near enough to the end. `turn` is 0 where none was begun. */
+  lastTurn?: { turn: number; isOpen: boolean }
   damage?: Damage[]
   error?: { code: string; message: string }
 }
@@ -123,7 +125,8 @@ export interface SessionBackend {
    * `header.parent.id`. A backend with checksums completes `header.parent.crc` in what it writes.
    */
   fork(lease: Lease, header: SessionHeader, length: number): Promise<void>
-  list(): AsyncIterable<SessionSummary>
+  /** `turns` asks for `lastTurn`, of stores that can tell it at little cost. */
+  list(options?: { turns?: boolean }): AsyncIterable<SessionSummary>
   /** `SESSION_NOT_FOUND` where there is none, `SESSION_LOCKED` while somebody holds its lease. */
   remove(id: string): Promise<void>
   /** Releases the leases that this backend still holds. */
