@@ -3,6 +3,7 @@ import { SessionError, type SessionErrorCode } from './errors.js'
 import { isKnownType, roleOf } from './event-types.js'
 import type { RestoreOp, SessionEvent, SurfaceOp } from './events.js'
 import type { JsonValue } from './json.js'
+import { isParsedFrozen } from './parse-frozen.js'
 
 /** What an event says about the surface and its sources, checked for shape and frozen. */
 interface Marks {
@@ -37,9 +38,10 @@ export function sealStored(source: unknown, seq: number, acceptUnknown: Readonly
     fail('SEED_INVALID', `seq: expected ${seq}, found ${describe(members.seq)}; seqs count from 0 without gaps`)
   }
   if (!isLosslessNumber(time)) fail('SEED_INVALID', `time: expected epoch ms, found ${describe(time)}`)
-  const marks = sealMarks(members)
+  const isFrozen = isParsedFrozen(source)
+  const marks = sealMarks(members, isFrozen)
   checkType(type, marks, acceptUnknown.has(type))
-  return buildEvent(seq, time, type, sealJson(members.data, 'data'), marks)
+  return buildEvent(seq, time, type, isFrozen ? (members.data as JsonValue) : sealJson(members.data, 'data'), marks)
 }
 
 /**
@@ -99,10 +101,11 @@ function readMembers(source: Members, allowed: ReadonlySet<PropertyKey>, code: S
   return { seq, time, type, data, sourceEventSeqs, surfaceOp, ignorable }
 }
 
-function sealMarks(source: Members): Marks {
+/** `isFrozen`: what `source` holds is frozen JSON already, and only its meaning is to be checked. */
+function sealMarks(source: Members, isFrozen = false): Marks {
   const marks: Marks = {}
   if (source.surfaceOp !== undefined) marks.surfaceOp = sealOp(source.surfaceOp)
-  if (source.sourceEventSeqs !== undefined) marks.sourceEventSeqs = sealSeqs(source.sourceEventSeqs)
+  if (source.sourceEventSeqs !== undefined) marks.sourceEventSeqs = sealSeqs(source.sourceEventSeqs, isFrozen)
   if (source.ignorable !== undefined) {
     if (source.ignorable !== true) fail('SURFACE_INTENT_NOT_ALLOWED', 'ignorable: expected true or nothing')
     marks.ignorable = true
@@ -111,10 +114,10 @@ function sealMarks(source: Members): Marks {
 }
 
 /** A list of seqs, copied in one pass: it may be as long as the surface, so it does not take the general way in. */
-function sealSeqs(value: unknown): readonly number[] {
+function sealSeqs(value: unknown, isFrozen: boolean): readonly number[] {
   const where = 'sourceEventSeqs'
   if (!Array.isArray(value)) fail('PROVENANCE_INVALID', `${where}: expected an array of seqs, found ${describe(value)}`)
-  const seqs: unknown[] = Object.values(value)
+  const seqs: unknown[] = isFrozen ? value : Object.values(value)
   if (hasVisibleExtras(value, seqs))
     fail('PROVENANCE_INVALID', `${where}: expected elements only, found a hole or an extra property`)
   if (seqs.length === 0)

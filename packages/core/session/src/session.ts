@@ -66,9 +66,7 @@ export class Session {
   #readOnly: string | undefined
   #request: ModelRequest | undefined
   #requestHeader: RequestHeader | undefined
-
-  /** The live chain of visible events. */
-  readonly surface: Surface = viewSurface(this.#surface)
+  #view: Surface | undefined
 
   private constructor(header: SessionHeader, log: EventLog, landmarks: LandmarkIndex, options: LiveOptions) {
     this.#header = header
@@ -108,7 +106,7 @@ export class Session {
     const cold = new ColdLog(length, options.load, seal)
     for (const [seq, event] of givenEvents(landmarks, length)) cold.keep(seal(event, seq))
     const session = new Session(sealHeader(options.header, undefined, Date.now), new EventLog(cold), index, options)
-    checkVisible(session.surface.seqs(), landmarks.surface)
+    checkVisible(session.#surface.seqs(), landmarks.surface)
     if (options.readOnly)
       session.makeReadOnly(typeof options.readOnly === 'string' ? options.readOnly : 'it was opened read-only')
     return session
@@ -120,6 +118,12 @@ export class Session {
 
   get header(): SessionHeader {
     return this.#header
+  }
+
+  /** The live chain of visible events: one object per session, made when it is first asked for. */
+  get surface(): Surface {
+    this.#view ??= viewSurface(this.#surface)
+    return this.#view
   }
 
   /** Events in the log, which is the next event's seq. */

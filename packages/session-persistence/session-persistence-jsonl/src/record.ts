@@ -66,9 +66,14 @@ export class RecordBuffer {
 
 /**
  * The record in `bytes[start, end)`, a line without its newline; `undefined` unless its tail is the
- * right one byte for byte and the rest is JSON. Changes one byte of `bytes` and puts it back.
+ * right one byte for byte and the rest is JSON to `parse`. Changes one byte of `bytes` and puts it back.
  */
-export function decodeRecord(bytes: Buffer, start: number, end: number): DecodedRecord | undefined {
+export function decodeRecord(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  parse: (text: string) => unknown = JSON.parse,
+): DecodedRecord | undefined {
   const tail = end - TAIL_BYTES
   if (tail <= start) return undefined
   const crc = crc32(bytes.subarray(start, tail))
@@ -76,7 +81,7 @@ export function decodeRecord(bytes: Buffer, start: number, end: number): Decoded
   const comma = bytes[tail]!
   bytes[tail] = CLOSING_BRACE
   try {
-    return { value: JSON.parse(bytes.toString('utf8', start, tail + 1)), crc }
+    return { value: parse(bytes.toString('utf8', start, tail + 1)), crc }
   } catch {
     return undefined
   } finally {

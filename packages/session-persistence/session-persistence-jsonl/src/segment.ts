@@ -1,5 +1,5 @@
 import { setImmediate as pause } from 'node:timers/promises'
-import type { SessionEvent, SessionHeader } from '@palimpsest/session'
+import { parseFrozen, type SessionEvent, type SessionHeader } from '@palimpsest/session'
 import type { Damage } from '@palimpsest/session-persistence'
 import { INDEX_FROM_BYTES, readIndex } from './index-file.js'
 import { firstSeqOf, type HeaderLine, isHeaderDamage, type LogFile, readHeaderLine } from './log-file.js'
@@ -119,6 +119,7 @@ export class Segment {
   /** The events at known places, which must be in the order of the file. */
   readPlaces(places: readonly Place[]): SessionEvent[] {
     const events: SessionEvent[] = []
+    let window: Buffer = Buffer.alloc(0)
     for (let i = 0; i < places.length; ) {
       const start = places[i]!.offset
       let next = i
@@ -128,7 +129,8 @@ export class Segment {
         if (next > i && (offset - end > LARGEST_GAP_BYTES || offset + bytes - start > WINDOW_BYTES)) break
         end = offset + bytes
       }
-      const bytes = this.#readBytes(start, end)
+      if (window.length < end - start) window = Buffer.allocUnsafe(Math.max(end - start, FIRST_WINDOW_BYTES))
+      const bytes = window.subarray(0, this.file.read(window.subarray(0, end - start), start))
       for (; i < next; i++) events.push(eventIn(bytes, places[i]!, start))
     }
     return events
@@ -190,15 +192,11 @@ export class Segment {
     for (const record of scanFrom(this.file, found, to).records()) found.add(record)
     this.#found = found.offsets
   }
-
-  #readBytes(from: number, to: number): Buffer {
-    const bytes = Buffer.allocUnsafe(to - from)
-    return bytes.subarray(0, this.file.read(bytes, from))
-  }
 }
 
 // --- internal ---
 
+const FIRST_WINDOW_BYTES = 64 * 1024
 const WINDOW_BYTES = 1024 * 1024
 /** Reading over a small gap costs less than another call. */
 const LARGEST_GAP_BYTES = 4096
@@ -246,7 +244,7 @@ function isBound(file: LogFile, { lastOffset, lastCrc, end, to }: Stretch): bool
 
 function eventIn(bytes: Buffer, { seq, offset, bytes: length }: Place, start: number): SessionEvent {
   const end = offset - start + length
-  const record = decodeRecord(bytes, offset - start, bytes[end - 1] === 0x0a ? end - 1 : end)
+  const record = decodeRecord(bytes, offset - start, bytes[end - 1] === 0x0a ? end - 1 : end, parseFrozen)
   const event = record?.value as SessionEvent | undefined
   if (event?.seq !== seq) throw new Error(`event ${seq} does not stand at byte ${offset}, where the index has it`)
   return event
