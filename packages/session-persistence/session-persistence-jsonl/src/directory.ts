@@ -12,8 +12,10 @@ export class Directory {
   readonly scratch = new RecordBuffer()
   readonly #listing: Shared<Listing>
   readonly #sync: Shared<void>
-  /** Syncs in a row that were not fast; the first ones are asked of another thread. */
+  /** Syncs on the spot that were slow, in a row; nothing is known yet, so another thread has the first ones. */
   #slowSyncs = SLOW_SYNCS
+  /** Syncs that another thread got since then. */
+  #handedOver = 0
 
   constructor(
     readonly disk: Disk,
@@ -51,14 +53,17 @@ export class Directory {
    */
   syncFile(fd: number): Promise<void> | undefined {
     const began = performance.now()
-    const timed = () => {
-      this.#slowSyncs = performance.now() - began < FAST_SYNC_MS ? 0 : this.#slowSyncs + 1
-    }
-    if (this.#slowSyncs >= SLOW_SYNCS && this.#slowSyncs % PROBE_EVERY !== 0) {
-      return syncData(this.disk, fd).then(timed)
+    const isFast = () => performance.now() - began < FAST_SYNC_MS
+    if (this.#slowSyncs >= SLOW_SYNCS && this.#handedOver < PROBE_EVERY) {
+      this.#handedOver += 1
+      // Slow may be the way there and back, or the queue: that says nothing about the device.
+      return syncData(this.disk, fd).then(() => {
+        if (isFast()) this.#slowSyncs = 0
+      })
     }
     this.disk.fdatasyncSync(fd)
-    timed()
+    this.#slowSyncs = isFast() ? 0 : this.#slowSyncs + 1
+    this.#handedOver = 0
     return undefined
   }
 
@@ -95,7 +100,7 @@ export class Listing {
 
 const FAST_SYNC_MS = 0.5
 const SLOW_SYNCS = 3
-const PROBE_EVERY = 32
+const PROBE_EVERY = 16
 
 function groupById(names: readonly string[]): Map<string, string[]> {
   const groups = new Map<string, string[]>()
