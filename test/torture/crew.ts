@@ -41,8 +41,15 @@ export function newPlace(): string {
 export interface Surroundings {
   /** Arguments of Node before the worker's file. */
   nodeFlags?: readonly string[]
-  /** Runs the worker as its own process does: `unshare` and the like. */
+  /** A command that runs the worker's command line, which follows it. */
   under?: readonly string[]
+  env?: NodeJS.ProcessEnv
+}
+
+/** A wall clock that is `ms` off. */
+export function skewedBy(ms: number): Surroundings {
+  const preload = new URL('skewed-clock.mjs', import.meta.url).href
+  return ms === 0 ? {} : { nodeFlags: ['--import', preload], env: { SKEW_MS: String(ms) } }
 }
 
 /** A process that works on a store and says what it does. */
@@ -55,9 +62,12 @@ export class Worker {
   #rest = ''
   #taken = 0
 
-  constructor(command: Command, { nodeFlags = [], under = [] }: Surroundings = {}) {
+  constructor(command: Command, { nodeFlags = [], under = [], env = {} }: Surroundings = {}) {
     const line = [...under, process.execPath, ...nodeFlags, bundle, JSON.stringify(command)]
-    this.child = spawn(line[0]!, line.slice(1), { stdio: ['pipe', 'pipe', 'inherit'] })
+    this.child = spawn(line[0]!, line.slice(1), {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: { ...process.env, ...env },
+    })
     running.add(this)
     this.child.stdout!.on('data', data => this.#hear(String(data)))
     // A worker that was killed does not read any more.

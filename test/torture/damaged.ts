@@ -27,7 +27,7 @@ export async function mendDamaged(
 ): Promise<{ length: number; digest: number }> {
   await storeDamaged(backend, store, place)
   await mendSession(backend, DAMAGED, { id: 'mended' })
-  const { events, length, damage } = (await backend.read('mended'))!
+  const { events, length } = (await backend.read('mended'))!
   return { length, digest: digestOf(events) }
 }
 

@@ -67,6 +67,8 @@ export interface Said {
   /** No call is left to stop before. */
   finished?: number
   fenced?: number
+  /** The pid of an owner belongs to another process now. */
+  reused?: boolean
   /** A code, or the stack of what has none. */
   failed?: string
 }

@@ -18,7 +18,7 @@ const REFUSED: Record<StopOperation, readonly string[]> = {
   remove: ['SESSION_FENCED', 'SESSION_LOCKED'],
 }
 /** Longer than a machine under load needs to let a transaction pass that nobody sleeps in. */
-const TAKER_BUSY_MS = 300
+const TAKER_BUSY_MS = 100
 
 useWorkers()
 
@@ -73,6 +73,7 @@ async function overtake(
   expect([...forgottenIn(log, said), ...foreignIn(log)]).toEqual([])
   expect(log.damage).toEqual([])
   await taker.lease.release()
+  sleeper.go()
   return `${code ?? (isSleepers ? 'took over later' : 'done')}${wasBusy ? ' while the taker waited' : ''}`
 }
 

@@ -9,7 +9,7 @@ import { codeOf, say } from './say.js'
 
 /**
  * For each n, one session `s<n>`: stops before the n-th call of the operation, says how it ended once it
- * goes on, and on a line of standard input tries to write once more.
+ * goes on, and on a line of standard input tries to write once more. One more line leads to the next n.
  */
 export async function stop({ operation, store, place, ...faults }: Command & StopCommand): Promise<void> {
   const stopper = new Stopper()
@@ -31,6 +31,8 @@ export async function stop({ operation, store, place, ...faults }: Command & Sto
     say({ outcome: { ...(code !== undefined && { code }), ...(acknowledged !== undefined && { acknowledged }) } })
     await once(process.stdin, 'data')
     say({ outcome: await lastWord(acted ?? prepared) })
+    // All sessions of a dense store share one write lock: it must not stop again while others still work.
+    await once(process.stdin, 'data')
   }
 }
 
