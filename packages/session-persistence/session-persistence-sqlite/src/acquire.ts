@@ -22,7 +22,7 @@ export async function acquireLease(
     const row = findSession(db, id)
     // A log of another version is refused before anybody holds it.
     if (row?.isHeaderSound) headerOf(row, id)
-    const epoch = takeLease(db, id, takeover)
+    const epoch = takeLease(db, id, { takeover, isStored: row !== undefined })
     return { epoch, ...(row === undefined ? SOUND : settle(db, row, id)) }
   })
   const lease = new SqliteLease(connection, id, taken.epoch, onRelease)

@@ -5,7 +5,7 @@ import type { Handle } from './handle.js'
 import { isLandmark } from './landmarks.js'
 import type { SqliteLease } from './lease.js'
 import { insertPack, planPacks } from './packing.js'
-import { bytesOfRow, COLUMNS, type EventRow, encodeRow } from './record.js'
+import { bytesOfRow, COLUMNS, crcOfRow, type EventRow, encodeRow } from './record.js'
 import { LARGEST_KEY, LARGEST_LENGTH, placeOf } from './schema.js'
 import { findSession, insertSession, type SessionState, setAside, updateState } from './session-row.js'
 import { findTexts, type LargeText, placeTexts } from './texts.js'
@@ -100,6 +100,7 @@ function writeEvents(db: Handle, key: number, state: SessionState, batch: Batch)
     const row = rows[i]!
     const large = texts.get(i)
     if (large !== undefined) bytes += placeTexts(db, key, events[i]!, row, large)
+    row[8] = crcOfRow(row, key)
     const landmark = isLandmark(row[2])
     if (landmark) landmarks += 1
     bytes += bytesOfRow(row)

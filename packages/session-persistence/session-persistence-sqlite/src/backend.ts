@@ -18,6 +18,7 @@ import { bytesOf } from './bytes.js'
 import { Connection } from './connection.js'
 import { followLog } from './follow.js'
 import { forkLog } from './fork.js'
+import { lastTurnOf } from './last-turn.js'
 import { SqliteLease } from './lease.js'
 import { openLog } from './open.js'
 import { readLog } from './read.js'
@@ -84,9 +85,16 @@ class SqliteBackend implements SessionBackend {
     })
   }
 
-  async *list(): AsyncIterable<SessionSummary> {
-    const rows = await coded('', () => this.#connection.read(db => [...allSessions(db)]))
-    for (const row of rows) yield summaryOf(row)
+  async *list(options: { turns?: boolean } = {}): AsyncIterable<SessionSummary> {
+    const summaries = await coded('', () =>
+      this.#connection.read(db =>
+        allSessions(db).map(row => {
+          const lastTurn = options.turns && typeof row !== 'string' ? lastTurnOf(db, row) : undefined
+          return { ...summaryOf(row), ...(lastTurn !== undefined && { lastTurn }) }
+        }),
+      ),
+    )
+    yield* summaries
   }
 
   async remove(id: string): Promise<void> {

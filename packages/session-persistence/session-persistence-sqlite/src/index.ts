@@ -1,1 +1,2 @@
 export { createSqliteBackend, type SqliteBackendOptions } from './backend.js'
+export { SCHEMA_VERSION } from './schema.js'

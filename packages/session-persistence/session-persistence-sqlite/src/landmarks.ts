@@ -47,7 +47,7 @@ export function readLandmarks(
     let next = placeOf(key, from)
     for (const row of db.rows<EventRow>(LANDMARKS).all(next, placeOf(key, to))) {
       const place = placeOf(key, row[0])
-      if (!(place >= next) || !isSoundRow(row) || !isLandmark(row[2])) return undefined
+      if (!(place >= next) || !isSoundRow(row, key) || !isLandmark(row[2])) return undefined
       next = place + 1
       seen += 1
       found.addRow(db, row)

@@ -78,11 +78,14 @@ export class SqliteLease implements Lease {
  * Takes the next epoch. `SESSION_LOCKED` where somebody holds the session who is not certainly dead;
  * `takeover` passes that one too.
  */
-export function takeLease(db: Handle, id: string, takeover: boolean): number {
+export function takeLease(
+  db: Handle,
+  id: string,
+  { takeover, isStored }: { takeover: boolean; isStored: boolean },
+): number {
   const row = readLease(db, id)
   if (row !== undefined && !takeover && isHeld(row)) throw locked(id, row)
-  // Of a row that fails its checksum nobody knows the epoch; the clock is above any that was ever counted.
-  const epoch = row === undefined ? 1 : row.isSound ? row.epoch + 1 : Math.max(row.epoch + 1 || 0, Date.now())
+  const epoch = row?.isSound ? row.epoch + 1 : row === undefined && !isStored ? 1 : aboveAll(row?.epoch)
   writeLease(db, id, epoch, JSON.stringify(thisOwner()))
   return epoch
 }
@@ -132,6 +135,11 @@ function isHeld({ owner, isSound }: LeaseRow): boolean {
   if (owner === null) return false
   const parsed: unknown = JSON.parse(owner)
   return !isOwner(parsed) || !isDead(parsed)
+}
+
+/** Of a row that is gone or fails its checksum nobody knows the epoch. The clock is above any that was ever counted. */
+function aboveAll(epoch = 0): number {
+  return Math.max(Date.now(), Number.isSafeInteger(epoch + 1) ? epoch + 1 : 0)
 }
 
 function locked(id: string, { epoch, owner, isSound }: LeaseRow): PersistenceError {

@@ -29,7 +29,7 @@ export function planPacks(db: Handle, key: number, packed: number, { events, row
   const start = events[0]!.seq
   const packs: Run[] = []
   const stored = packed < start ? db.rows<EventRow>(CHUNKS).all(placeOf(key, packed), placeOf(key, start)) : []
-  for (const row of stored) if (isPlain(row) && isSoundRow(row)) addToRun(packs, row, true)
+  for (const row of stored) if (isPlain(row) && isSoundRow(row, key)) addToRun(packs, row, true)
   const isPacked = (index: number) => index < closing && isPlain(rows[index]!) && !texts.has(index)
   for (let i = 0; i < closing; i++) if (isPacked(i)) addToRun(packs, rows[i]!, false)
   return { packs, packed: start + closing + 1, isPacked }

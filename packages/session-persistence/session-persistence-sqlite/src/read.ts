@@ -3,9 +3,11 @@ import type { Damage, StoredLog } from '@palimpsest/session-persistence'
 import { type Chain, openChain } from './chain.js'
 import type { Connection } from './connection.js'
 import type { Handle } from './handle.js'
+import { LARGEST_PACK } from './pack.js'
 import { damaged, reportLost, reportLostTail, type Scan, scanLog } from './scan.js'
 import { LARGEST_LENGTH, placeOf } from './schema.js'
 import { findSession, type SessionRow } from './session-row.js'
+import { isCorrupt } from './sqlite-error.js'
 
 /** A log of up to this many events is looked at whole, whatever part of it is asked for. */
 export const SMALL_LOG = 1024
@@ -53,17 +55,36 @@ export function findLog(db: Handle, id: string): FoundLog | undefined {
   return { chain: openChain(db, row, id, length), length, damage: [damaged(length, 0)] }
 }
 
-/** Where a log ends as far as its events tell. */
+/** Where a log ends as far as its own sound events tell. */
 export function countOwn(db: Handle, { key, base }: SessionRow): number {
-  const [from, to] = [placeOf(key, 0), placeOf(key, LARGEST_LENGTH)]
-  const lastRow = db.rows<[number | null]>('SELECT max(place) FROM events WHERE place >= ? AND place < ?').get(from, to)
-  const lastPack = db
-    .rows<[number]>('SELECT last FROM packs WHERE place >= ? AND place < ? ORDER BY place DESC LIMIT 1')
-    .get(from, to)
-  return Math.max(base, (lastRow?.[0] ?? from - 1) - from + 1, (lastPack?.[0] ?? -1) + 1)
+  const [from, to] = [placeOf(key, base), placeOf(key, LARGEST_LENGTH)]
+  return Math.max(base, endOf(db, ROWS_DOWN, key, from, to), endOf(db, PACKS_DOWN, key, from, to))
 }
 
 // --- internal ---
+
+const ROWS_DOWN = 'SELECT place FROM events WHERE place >= ? AND place < ? ORDER BY place DESC'
+const PACKS_DOWN = 'SELECT place FROM packs WHERE place >= ? AND place < ? ORDER BY place DESC'
+
+/** A place may be damaged itself, so it only counts where a sound event stands. */
+function endOf(db: Handle, sql: string, key: number, from: number, to: number): number {
+  const part = { key, from: 0, to: LARGEST_LENGTH }
+  for (const [place] of rowsIn(() => db.rows<[number]>(sql).all(from, to))) {
+    const seq = place - placeOf(key, 0)
+    const { events, end } = scanLog(db, [part], seq, seq + (sql === PACKS_DOWN ? LARGEST_PACK : 1))
+    if (events.length > 0) return end
+  }
+  return 0
+}
+
+function rowsIn<Row>(read: () => Row[]): Row[] {
+  try {
+    return read()
+  } catch (error) {
+    if (isCorrupt(error)) return []
+    throw error
+  }
+}
 
 /** So many events are read before others get their turn. */
 const WINDOW = 20_000

@@ -23,10 +23,10 @@ export function crcText(crc: number): string {
   return crc.toString(16).padStart(8, '0')
 }
 
-/** The row of an event that keeps all of its strings. */
+/** The row of an event that keeps all of its strings, still without its checksum. */
 export function encodeRow(event: SessionEvent): EventRow {
   const { seq, time, type, sourceEventSeqs, surfaceOp, ignorable } = event
-  const row: EventRow = [
+  return [
     seq,
     time,
     type,
@@ -37,14 +37,13 @@ export function encodeRow(event: SessionEvent): EventRow {
     null,
     0,
   ]
-  row[8] = crcOfRow(row)
-  return row
 }
 
-/** Of a row as it stands; where it refers to no texts this is the checksum of the event's line. */
-export function crcOfRow(row: EventRow): number {
+/** Of a row as it stands, under the key of its session: a row that strays into another one is not taken for its own. */
+export function crcOfRow(row: EventRow, key: number): number {
   const texts = row[7]
-  return texts === null ? crc32(lineOf(row)) : crc32(texts, crc32(lineOf(row)))
+  const crc = crc32(lineOf(row), key)
+  return texts === null ? crc : crc32(texts, crc)
 }
 
 /** Of the event's line in the JSONL store, without `,"crc":…`. */
@@ -53,7 +52,7 @@ export function crcOfEvent(event: SessionEvent): number {
 }
 
 /** Whether every column is what was written. */
-export function isSoundRow(row: unknown[]): row is EventRow {
+export function isSoundRow(row: unknown[], key: number): row is EventRow {
   const [seq, time, type, data, sources, op, ignorable, texts, crc] = row
   return (
     Number.isSafeInteger(seq) &&
@@ -64,7 +63,7 @@ export function isSoundRow(row: unknown[]): row is EventRow {
     (op === null || typeof op === 'string') &&
     (ignorable === null || ignorable === 1) &&
     (texts === null || typeof texts === 'string') &&
-    crcOfRow(row as EventRow) === crc
+    crcOfRow(row as EventRow, key) === crc
   )
 }
 

@@ -72,14 +72,14 @@ function scanPart(db: Handle, scan: Scan, key: number, from: number, to: number)
 
 function takeRow(db: Handle, scan: Scan, key: number, row: PlacedRow): void {
   const seq = row[9] - placeOf(key, 0)
-  const event = row[0] === seq ? decodeSound(db, row) : undefined
+  const event = row[0] === seq ? decodeSound(db, row, key) : undefined
   if (event !== undefined) accept(scan, event)
   else report(scan, seq, typeof row[3] === 'string' ? row[3].length : 0)
 }
 
-function decodeSound(db: Handle, row: PlacedRow): SessionEvent | undefined {
+function decodeSound(db: Handle, row: PlacedRow, key: number): SessionEvent | undefined {
   try {
-    if (!isSoundRow(row)) return undefined
+    if (!isSoundRow(row, key)) return undefined
     const event = decodeRow(row as unknown as EventRow)
     return row[7] === null ? event : restoreTexts(db, event, row[7])
   } catch {

@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib'
 import type { SessionHeader } from '@palimpsest/session'
 import type { Handle } from './handle.js'
+import { isCorrupt } from './sqlite-error.js'
 
 /** A session as its row in `sessions` describes it. */
 export interface SessionRow {
@@ -33,9 +34,18 @@ export interface SessionState {
   readonly title: string | null
 }
 
+/**
+ * By id. Where the index has none although the id once had a lease, the rows themselves are looked
+ * through: a bad page of the index must not make a session disappear.
+ */
 export function findSession(db: Handle, id: string): SessionRow | undefined {
   const found = db.rows<Columns>(`SELECT ${COLUMNS} FROM sessions WHERE id = ?`).get(id)
-  return found && sessionRow(found)
+  if (found !== undefined) return sessionRow(found)
+  const isKnown = db.rows('SELECT 1 FROM leases WHERE id = ? AND epoch > 1').get(id) !== undefined
+  const missed = isKnown
+    ? db.rows<Columns>(`SELECT ${COLUMNS} FROM sessions NOT INDEXED WHERE id = ?`).get(id)
+    : undefined
+  return missed && sessionRow(missed)
 }
 
 export function sessionAt(db: Handle, key: number): SessionRow | undefined {
@@ -43,9 +53,14 @@ export function sessionAt(db: Handle, key: number): SessionRow | undefined {
   return found && sessionRow(found)
 }
 
-/** Every session that was not removed, by id; also those whose rows say nothing. */
-export function allSessions(db: Handle): Iterable<SessionRow> {
-  return mapped(db.rows<Columns>(`SELECT ${COLUMNS} FROM sessions WHERE id IS NOT NULL ORDER BY id`).all())
+/** Every session that was not removed, by id; also those whose rows say nothing. Instead of a row that cannot be read its id. */
+export function allSessions(db: Handle): (SessionRow | string)[] {
+  try {
+    return db.rows<Columns>(`SELECT ${COLUMNS} FROM sessions WHERE id IS NOT NULL ORDER BY id`).all().map(sessionRow)
+  } catch (error) {
+    if (!isCorrupt(error)) throw error
+    return allIds(db).map(id => readable(() => findSession(db, id)) ?? id)
+  }
 }
 
 /** Gives the key. `header.id` becomes the row's id. */
@@ -126,8 +141,30 @@ type Columns = [
   crc: number,
 ]
 
-function* mapped(rows: Iterable<Columns>): Iterable<SessionRow> {
-  for (const row of rows) yield sessionRow(row)
+/** From the index alone, or else from the leases: whoever was ever stored had one. */
+function allIds(db: Handle): string[] {
+  const ids = (sql: string) =>
+    readable(() =>
+      db
+        .rows<[string]>(sql)
+        .all()
+        .map(([id]) => id),
+    )
+  return (
+    ids('SELECT id FROM sessions INDEXED BY sqlite_autoindex_sessions_1 WHERE id IS NOT NULL ORDER BY id') ??
+    ids('SELECT id FROM leases ORDER BY id') ??
+    []
+  )
+}
+
+/** What is on a bad page is `undefined`. */
+function readable<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (isCorrupt(error)) return undefined
+    throw error
+  }
 }
 
 function sessionRow(columns: Columns): SessionRow {

@@ -3,11 +3,15 @@ import { PersistenceError, type SessionSummary } from '@palimpsest/session-persi
 import { headerOf } from './chain.js'
 import type { SessionRow } from './session-row.js'
 
-/** A session as a listing shows it, from its row alone. Never throws. */
-export function summaryOf(row: SessionRow): SessionSummary {
+/** A session as a listing shows it, from its row alone; of a row that cannot be read there is the id. Never throws. */
+export function summaryOf(row: SessionRow | string): SessionSummary {
+  if (typeof row === 'string') {
+    const message = `session "${row}": its row lies on a bad page of the database; keep a copy of the file`
+    return { id: row, damage: [damage('HEADER_DAMAGED')], error: { code: 'HEADER_DAMAGED', message } }
+  }
   const id = String(row.id)
   const { length, bytes, updatedAt, title } = row.state
-  const summary: SessionSummary = { id, ...(row.isStateSound && { bytes: bytes + row.header.length }) }
+  const summary: SessionSummary = { id, ...(row.isStateSound && { bytes: bytes + String(row.header).length }) }
   try {
     const header = headerOf(row, id)
     if (!row.isStateSound) return { ...summary, header, damage: [damage('RECORD_DAMAGED')] }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { SessionEvent } from '@palimpsest/session'
 import type { Handle } from './handle.js'
-import { crcOfRow, type EventRow } from './record.js'
+import type { EventRow } from './record.js'
 
 /** A string of this many UTF-16 units is stored once, by its hash, whoever uses it. */
 export const TEXT_FROM = 1024
@@ -42,7 +42,10 @@ export function placeTexts(
   let bytes = 0
   const entries = texts.map(large => {
     let id = idOf(db, large.hash)
-    if (id === undefined) {
+    if (id !== undefined && !isStored(db, id, large)) {
+      // What lies there is damaged, as the hash says what it was.
+      db.run('UPDATE texts SET body = ? WHERE id = ?', encodeText(large.text), id)
+    } else if (id === undefined) {
       large.body ??= encodeText(large.text)
       bytes += large.body.length
       id = Number(db.run('INSERT INTO texts (hash, body) VALUES (?, ?)', large.hash, large.body).lastInsertRowid)
@@ -55,7 +58,6 @@ export function placeTexts(
     typeof value === 'string' ? value.length >= TEXT_FROM : value !== undefined && value === tools
   row[3] = JSON.stringify(event.data, (_, value) => (isElsewhere(value) ? null : value))
   row[7] = JSON.stringify(entries)
-  row[8] = crcOfRow(row)
   return bytes
 }
 
@@ -100,6 +102,17 @@ const HURRY_FROM = 64 * 1024
 
 function idOf(db: Handle, hash: Buffer): number | undefined {
   return db.rows<[number]>('SELECT id FROM texts WHERE hash = ?').get(hash)?.[0]
+}
+
+/** A hash that led astray, or a bad body, would lose what is being stored. */
+function isStored(db: Handle, id: number, { text, hash }: LargeText): boolean {
+  const known = db.rows<[Buffer]>('SELECT hash FROM texts NOT INDEXED WHERE id = ?').get(id)?.[0]
+  if (!Buffer.isBuffer(known) || !known.equals(hash)) throw new Error(`text ${id} is not the one that its hash names`)
+  try {
+    return readText(db, id) === text
+  } catch {
+    return false
+  }
 }
 
 function readText(db: Handle, id: number): string | undefined {
