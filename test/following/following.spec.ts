@@ -16,11 +16,14 @@ const STORES: [name: string, open: (directory: string) => SessionBackend][] = [
 ]
 
 const directories: string[] = []
-const stop = new AbortController()
+const backends: SessionBackend[] = []
+const watches: Watched[] = []
 
 beforeAll(buildStores, 300_000)
 
-afterEach(() => {
+afterEach(async () => {
+  for (const watched of watches.splice(0)) await watched.stop()
+  for (const backend of backends.splice(0)) await backend.close()
   for (const directory of directories.splice(0)) rmSync(directory, { recursive: true, force: true })
 })
 
@@ -29,6 +32,7 @@ class Watched {
   readonly events: SessionEvent[] = []
   markers = 0
   readonly #ended: Promise<void>
+  readonly #stop = new AbortController()
   #failure: unknown
   #waiting: (() => void)[] = []
 
@@ -36,6 +40,7 @@ class Watched {
     backend: SessionBackend,
     readonly from: number,
   ) {
+    watches.push(this)
     this.#ended = this.#collect(backend).catch(error => {
       this.#failure = error
       for (const resolve of this.#waiting.splice(0)) resolve()
@@ -51,14 +56,15 @@ class Watched {
   }
 
   async #collect(backend: SessionBackend): Promise<void> {
-    for await (const item of watchSession(backend, 's', { from: this.from, signal: stop.signal })) {
+    for await (const item of watchSession(backend, 's', { from: this.from, signal: this.#stop.signal })) {
       if (item.kind === 'live') this.markers += 1
       if (item.kind === 'event') this.events.push(item.event)
       for (const resolve of this.#waiting.splice(0)) resolve()
     }
   }
 
-  ended(): Promise<void> {
+  stop(): Promise<void> {
+    this.#stop.abort()
     return this.#ended
   }
 }
@@ -86,25 +92,27 @@ describe.each(STORES)('over %s', (name, open) => {
     const directory = mkdtempSync(join(tmpdir(), 'palimpsest-watch-'))
     directories.push(directory)
     const backend = open(directory)
+    backends.push(backend)
     let writer = new Writer(name, directory)
     await writer.acknowledges(1)
-    const watches = [new Watched(backend, 0)]
+    new Watched(backend, 0)
     for (let round = 0; round < ROUNDS; round++) {
       await writer.acknowledges(1 + (round % 3))
       await writer.kill()
       const sleeper = new Writer(name, directory)
       await sleeper.acknowledges(2 + (round % 2))
       const { length } = (await backend.read('s', { from: 0, to: 0 }))!
-      watches.push(new Watched(backend, Math.max(0, length - 10 * round)))
+      new Watched(backend, Math.max(0, length - 10 * round))
       writer = await overtake(name, directory, sleeper)
     }
     await writer.kill()
     const log = (await backend.read('s'))!
     for (const watched of watches) {
       await watched.reaches(log.length)
+      await watched.stop()
       expect(watched.events).toEqual(log.events.slice(watched.from))
       expect(watched.markers).toBe(1)
     }
-    await backend.close()
+    expect(watches).toHaveLength(ROUNDS + 1)
   })
 })
