@@ -15,11 +15,19 @@ export interface Line {
   readonly terminated: boolean
 }
 
+/** About the longest string there can be. */
+const LONGEST_LINE_BYTES = 512 * 1024 * 1024
+
 /**
- * The lines of `[from, to)` of a file, split at 0x0A and nowhere else. Memory is bounded: a line
- * longer than `MAX_LINE_BYTES` comes as its length only (`start === end`).
+ * The lines of `[from, to)` of a file, split at 0x0A and nowhere else. Memory is bounded: of a line that
+ * does not end within `longest` bytes only the length may come (`start === end`).
  */
-export function* readLines(read: ReadAt, from: number, to = Number.POSITIVE_INFINITY): Generator<Line, void> {
+export function* readLines(
+  read: ReadAt,
+  from: number,
+  to = Number.POSITIVE_INFINITY,
+  longest = LONGEST_LINE_BYTES,
+): Generator<Line, void> {
   let buffer: Buffer = Buffer.allocUnsafe(Math.min(FIRST_BYTES, Math.max(1, to - from)))
   let [start, filled, offset] = [0, 0, from]
   let searched = 0
@@ -31,7 +39,7 @@ export function* readLines(read: ReadAt, from: number, to = Number.POSITIVE_INFI
       start = searched = at + 1
       continue
     }
-    if (filled - start > MAX_LINE_BYTES) {
+    if (filled - start > longest) {
       const line = skipLine(read, offset, to)
       yield line
       offset += line.bytes
@@ -56,8 +64,6 @@ export function* readLines(read: ReadAt, from: number, to = Number.POSITIVE_INFI
 /** Most files, and most questions to one, are small. */
 const FIRST_BYTES = 8 * 1024
 const CHUNK_BYTES = 128 * 1024
-/** About the longest string there can be. */
-const MAX_LINE_BYTES = 512 * 1024 * 1024
 
 /** Moves what is left of the buffer to its front, or into a larger one. */
 function makeRoom(buffer: Buffer, start: number, filled: number): [Buffer, number, number] {
