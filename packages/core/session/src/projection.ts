@@ -33,7 +33,7 @@ export class Projection {
       node!.index = this.#messages.push(message) - 1
       node = node!.next
     }
-    if (first !== undefined) this.#clean = surface.tail
+    this.#clean = surface.tail
     this.#snapshot = this.#messages.slice()
     Object.freeze(this.#snapshot)
     return this.#snapshot
