@@ -1,7 +1,9 @@
 // Palimpsest as a subject of the session engine bench: one adapter over the built packages.
+import { join } from 'node:path'
 import { Session } from '@palimpsest/session'
 import { createSession, openSession } from '@palimpsest/session-persistence'
 import { createJsonlBackend } from '@palimpsest/session-persistence-jsonl'
+import { createSqliteBackend } from '@palimpsest/session-persistence-sqlite'
 
 /** The bench's event shapes are a bare message, or a tool result in a user's role: here a message stands in `data.message`. */
 function reshape(type, data) {
@@ -74,5 +76,8 @@ const durable = createBackend => ({
 export default () => ({
   name: 'palimpsest',
   memory,
-  durable: { jsonl: durable(directory => createJsonlBackend({ directory })) },
+  durable: {
+    jsonl: durable(directory => createJsonlBackend({ directory })),
+    sqlite: durable(directory => createSqliteBackend({ file: join(directory, 'sessions.db') })),
+  },
 })

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { judge, renderTable, targets } from '../benches/targets.mjs'
+import { judge, renderTable, targets, upstream } from '../benches/targets.mjs'
 import { benchNode, havePeers, peersFolder } from './bench-peers.mjs'
 import { prepare, root } from './prepare.mjs'
 
@@ -24,26 +24,35 @@ const ramDisk = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 const ours = join(root, 'benches/palimpsest.subject.mjs')
 const wanted = targets.filter(({ label }) => options.only === undefined || label.includes(options.only))
 const results = []
-for (const suite of new Set(wanted.filter(t => t.suite && !t.disk).map(t => t.suite))) run(suite, ramDisk, false)
-if (wanted.some(t => t.disk)) run('durable', options.disk ?? tmpdir(), true)
-const own = wanted.some(t => t.suite === undefined) ? runOwnRows() : []
+for (const suite of new Set(wanted.filter(t => t.suite && !t.disk).map(t => t.suite))) {
+  const cases = wanted.filter(t => t.suite === suite && !t.disk)
+  // Our database driver is compiled for the Node that runs here, upstream's stores need a newer one: a run for each.
+  const ofSqlite = cases.filter(({ id }) => id.includes('sqlite'))
+  const needsOther = cases.length > ofSqlite.length || cases.some(({ against }) => against === upstream)
+  if (needsOther) run(suite, ramDisk, { node: benchNode(), backends: 'jsonl,jsonl-plain' })
+  if (ofSqlite.length > 0) run(suite, ramDisk, { node: process.execPath, backends: 'sqlite,sqlite-full' })
+}
+if (wanted.some(t => t.disk))
+  run('durable', options.disk ?? tmpdir(), { node: benchNode(), backends: 'jsonl', disk: true })
+const own = runOwnRows(wanted.filter(t => t.suite === undefined).map(({ label }) => label))
 console.log(`\n${renderTable(wanted.map(target => judge(target, results, own)))}`)
 
 // --- internal ---
 
-/** One suite over every subject. Upstream's stores need a newer Node, so then all subjects of the suite run on that one. */
-function run(suite, parent, disk) {
-  const subjects = [ours, 'naive', 'limit', ...(havePeers() && !disk ? ['dsh'] : [])]
+/** One suite over every subject that has these backends, all on one Node. */
+function run(suite, parent, { node, backends, disk = false }) {
+  const isOurNode = backends.includes('sqlite')
+  const subjects = [ours, 'limit', ...(isOurNode ? [] : ['naive', ...(havePeers() && !disk ? [upstream] : [])])]
   const data = mkdtempSync(join(parent, 'palimpsest-bench-'))
   const out = join(data, 'results.jsonl')
   const args = ['--subject', subjects.join(), '--suite', suite, '--data', join(data, 'store'), '--out', out]
-  const backends = ['--backend', 'jsonl,jsonl-plain']
+  const modules = isOurNode ? root : havePeers() ? peersFolder : undefined
   try {
     mkdirSync(join(data, 'store'))
     writeFileSync(out, '')
-    spawnSync(benchNode(), [shared, ...args, ...backends, ...(options.quick ? ['--quick'] : [])], {
+    spawnSync(node, [shared, ...args, '--backend', backends, ...(options.quick ? ['--quick'] : [])], {
       stdio: ['ignore', 'inherit', 'inherit'],
-      env: { ...process.env, ...(havePeers() ? { BENCH_MODULES: peersFolder } : {}) },
+      env: { ...process.env, ...(modules && { BENCH_MODULES: modules }) },
     })
     for (const line of readFileSync(out, 'utf8').trim().split('\n').filter(Boolean)) {
       const record = JSON.parse(line)
@@ -54,12 +63,18 @@ function run(suite, parent, disk) {
   }
 }
 
-function runOwnRows() {
-  const args = ['--expose-gc', join(root, 'benches/own-rows.mjs'), ...(options.quick ? ['--quick'] : [])]
-  const output = execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
-  process.stdout.write(output)
+/** The rows that the shared bench has no workload for; each file measures those of these labels that it knows. */
+function runOwnRows(labels) {
+  if (labels.length === 0) return []
+  const files = ['own-rows.mjs', 'kernel-rows.mjs', ...(options.quick ? [] : ['store-rows.mjs'])]
+  const output = files.map(file => {
+    const args = ['--expose-gc', join(root, 'benches', file), '--rows', JSON.stringify(labels)]
+    return execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+  })
+  process.stdout.write(output.join(''))
   return output
-    .trim()
+    .join('')
     .split('\n')
+    .filter(Boolean)
     .map(line => JSON.parse(line))
 }
