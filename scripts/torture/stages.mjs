@@ -1,0 +1,30 @@
+const JSONL = 'packages/session-persistence/session-persistence-jsonl/test'
+const SQLITE = 'packages/session-persistence/session-persistence-sqlite/test'
+
+/**
+ * What is run large: the specs, the variable that says how large, and whether PALIMPSEST_SEED says from
+ * where. `npm test` runs the same specs in their own sizes.
+ */
+export const stages = [
+  { name: 'kill-jsonl', specs: ['test/torture/kill-jsonl'], size: { PALIMPSEST_KILL_ROUNDS: 10_000 }, isSeeded: true },
+  {
+    name: 'kill-sqlite',
+    specs: ['test/torture/kill-sqlite'],
+    size: { PALIMPSEST_KILL_ROUNDS: 10_000 },
+    isSeeded: true,
+  },
+  { name: 'power-cut', specs: ['test/torture/power-cut'], size: { PALIMPSEST_CUTS: 2_000 }, isSeeded: true },
+  { name: 'race', specs: ['test/torture/race'], size: { PALIMPSEST_TAKEOVERS: 150 }, isSeeded: true },
+  { name: 'stopped', specs: ['test/torture/stopped', 'test/torture/identity'], size: {} },
+  { name: 'power-loss', specs: [`${JSONL}/power-loss`], size: { PALIMPSEST_STATES: 10_000_000 }, isSeeded: true },
+  { name: 'faults', specs: [`${JSONL}/fault`, `${JSONL}/damage`], size: {} },
+  { name: 'flips', specs: [`${SQLITE}/damage`], size: { PALIMPSEST_FLIPS: 20_000 }, isSeeded: true },
+  { name: 'simulation', specs: ['test/simulation'], size: { PALIMPSEST_SEEDS: 200_000 } },
+  { name: 'following', specs: ['test/following'], size: { PALIMPSEST_WATCH_ROUNDS: 100 } },
+  {
+    name: 'kernel',
+    specs: ['packages/core/session/test/random-operations', 'packages/core/session/test/repair-edits'],
+    size: { PALIMPSEST_RANDOM_OPERATIONS: 2_000_000, PALIMPSEST_REPAIR_ROUNDS: 100_000 },
+    isSeeded: true,
+  },
+]
