@@ -11,7 +11,7 @@ import { addSession, KINDS, newStore, type TestedStore } from './both-stores.js'
 import { jsonLines, palimpsest, start } from './command.js'
 import { fillStory } from './stores.js'
 
-const ROUNDS = Number(process.env.PALIMPSEST_TORTURE_ROUNDS ?? 1)
+const ROUNDS = Number(process.env.PALIMPSEST_SALVAGE_ROUNDS ?? 1)
 
 const run = (store: TestedStore, ...args: string[]) => palimpsest([...args, '--store', store.place])
 const eventsOf = async (store: TestedStore, id: string) =>
