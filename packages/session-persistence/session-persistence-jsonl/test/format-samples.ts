@@ -25,7 +25,10 @@ export function inMemory(content: string | Buffer): { read: ReadAt; size: number
 }
 
 /** An event of each kind that an index remembers, and of some that it does not, in rounds of twelve. */
-export function mixedEvent(seq: number, text = 'x'.repeat(60)): Record<string, unknown> & { seq: number; type: string } {
+export function mixedEvent(
+  seq: number,
+  text = 'x'.repeat(60),
+): Record<string, unknown> & { seq: number; type: string } {
   const at = { seq, time: 1_700_000_000_000 + seq }
   const round = Math.floor(seq / 12)
   const say = (role: string) => ({
