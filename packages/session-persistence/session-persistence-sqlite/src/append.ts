@@ -1,5 +1,6 @@
 import type { SessionEvent, SessionHeader } from '@palimpsest/session'
 import { assertFormatVersion, assertHeaderId, PersistenceError, titleOf } from '@palimpsest/session-persistence'
+import { packTexts } from './blocks.js'
 import { headerOf } from './chain.js'
 import type { Handle } from './handle.js'
 import { isLandmark } from './landmarks.js'
@@ -8,7 +9,7 @@ import { insertPack, planPacks } from './packing.js'
 import { bytesOfRow, COLUMNS, crcOfRow, type EventRow, encodeRow } from './record.js'
 import { LARGEST_KEY, LARGEST_LENGTH, placeOf } from './schema.js'
 import { findSession, insertSession, type SessionState, setAside, updateState } from './session-row.js'
-import { findTexts, type LargeText, placeTexts } from './texts.js'
+import { findTexts, type LargeText, placeTexts, textsWithin } from './texts.js'
 
 /** A batch made ready before the lock is taken. */
 export interface Batch {
@@ -19,11 +20,11 @@ export interface Batch {
   readonly texts: ReadonlyMap<number, readonly LargeText[]>
 }
 
-export function planBatch(db: Handle, header: SessionHeader, events: readonly SessionEvent[]): Batch {
+export function planBatch(header: SessionHeader, events: readonly SessionEvent[]): Batch {
   const texts = new Map<number, readonly LargeText[]>()
   const rows = events.map((event, i) => {
     const row = encodeRow(event)
-    const found = findTexts(db, event, row[3])
+    const found = findTexts(event, row[3])
     if (found.length > 0) texts.set(i, found)
     return row
   })
@@ -110,6 +111,7 @@ function writeEvents(db: Handle, key: number, state: SessionState, batch: Batch)
     if (title !== null) titleSeq = row[0]
   }
   for (const pack of plan.packs) bytes += insertPack(db, key, pack)
+  if (plan.packed > state.packed) bytes += packTexts(db, textsWithin(db, key, state.packed, plan.packed))
   const updatedAt = events.at(-1)!.time
   const after = { length, landmarks, packed: plan.packed, bytes, updatedAt, titleSeq, title }
   return { key, state: after, crc: updateState(db, key, after) }

@@ -68,7 +68,7 @@ class SqliteBackend implements SessionBackend {
   append(lease: Lease, header: SessionHeader, events: readonly SessionEvent[]): Promise<void> {
     return this.#write(lease, async own => {
       assertWritable(own, header)
-      const batch = this.#connection.use(db => planBatch(db, header, events))
+      const batch = planBatch(header, events)
       own.last = await this.#connection.write(db => appendBatch(db, own, batch))
     })
   }

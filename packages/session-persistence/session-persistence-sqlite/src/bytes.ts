@@ -28,7 +28,9 @@ const BY_TYPE = `SELECT type, sum(${['type', 'data', 'source_event_seqs', 'surfa
   .map(column => `coalesce(octet_length(${column}), 0)`)
   .join(' + ')} + ?), count(*) FROM events WHERE place >= ? AND place < ? GROUP BY type ORDER BY type`
 const PACKS = 'SELECT place, last, length(body) FROM packs WHERE place >= ? AND place < ?'
-const TEXTS = `SELECT t.id, length(t.body), (SELECT count(*) FROM text_refs o WHERE o.text = t.id)
+/** Of a text in a block: its part of what the block takes. */
+const TEXTS = `SELECT t.id, coalesce(length(t.body), (SELECT length(b.body) FROM blocks b WHERE b.id = t.block) * t.size /
+  (SELECT sum(o.size) FROM texts o WHERE o.block = t.block)), (SELECT count(*) FROM text_refs o WHERE o.text = t.id)
   FROM text_refs r JOIN texts t ON t.id = r.text WHERE r.session = ?`
 /** The numbers of a row, and what SQLite adds to it. */
 const ROW_BYTES = 32

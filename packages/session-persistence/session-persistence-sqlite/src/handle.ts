@@ -13,6 +13,8 @@ export const OLDEST_SQLITE = '3.51.3'
 /** An open database of ours: journal, synchronous mode and schema are what they must be. */
 export class Handle {
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>()
+  /** Inflated blocks of texts, by id; for `blocks.ts`. A block never changes. */
+  readonly blocks = new Map<number, Buffer>()
   readonly #begin: Database.Statement
   readonly #beginImmediate: Database.Statement
   readonly #commit: Database.Statement
@@ -68,6 +70,8 @@ export class Handle {
       this.#commit.run()
       return result
     } catch (error) {
+      // An id of a block that never came to be may be given to another one.
+      this.blocks.clear()
       // Some failures have rolled back already.
       if (this.db.inTransaction) this.#rollback.run()
       throw error

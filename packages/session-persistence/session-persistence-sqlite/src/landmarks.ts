@@ -85,6 +85,7 @@ const LANDMARKS = `SELECT ${COLUMNS} ${WITHIN} ORDER BY place`
 const COUNT = `SELECT count(*) ${WITHIN}`
 
 class Landmarks {
+  /** Still without their sources. */
   readonly #markers: SurfaceMarker[] = []
   readonly #headers: SessionLandmarks['headers'][number][] = []
   readonly #turns: number[] = []
@@ -92,6 +93,8 @@ class Landmarks {
   readonly #unknown: { seq: number; type: string }[] = []
   /** How to get the whole event of a marker, by seq. */
   readonly #events = new Map<number, () => SessionEvent>()
+  /** How to get a marker with its sources, by seq, where it has some. */
+  readonly #sources = new Map<number, () => SurfaceMarker>()
   #turnEnd = -1
 
   add(event: SessionEvent, whole: () => SessionEvent): void {
@@ -100,15 +103,19 @@ class Landmarks {
 
   addRow(db: Handle, row: EventRow): void {
     const whole = () => (row[7] === null ? decodeRow(row) : restoreTexts(db, decodeRow(row), row[7]))
-    this.#note(row[0], row[2], row[6] !== null, () => markerOf(row), whole)
+    if (row[4] !== null) this.#sources.set(row[0], () => markerOf(row))
+    this.#note(row[0], row[2], row[6] !== null, () => markerOf(row, null), whole)
   }
 
   result(readFrom: (seq: number) => SessionEvent[]): FoundLandmarks {
     const surface = foldSurface(this.#markers).map(seq => this.#events.get(seq)!())
+    // A visible event brings its sources along; those of the others are read for themselves.
+    const visible = new Map(surface.map(event => [event.seq, event as SurfaceMarker]))
+    const markers = this.#markers.map(marker => visible.get(marker.seq) ?? this.#sources.get(marker.seq)?.() ?? marker)
     const lastTurn = this.#turns.at(-1) ?? -1
     const open = lastTurn > this.#turnEnd ? readFrom(lastTurn) : []
     const landmarks = {
-      markers: this.#markers,
+      markers,
       surface,
       headers: this.#headers,
       turns: this.#turns,
@@ -130,8 +137,7 @@ class Landmarks {
   }
 }
 
-function markerOf(row: EventRow): SurfaceMarker {
-  const { seq, type, surfaceOp, sourceEventSeqs } = decodeRow([...row.slice(0, 3), '0', ...row.slice(4)] as EventRow)
-  const marker = { seq, type, surfaceOp } as SurfaceMarker
-  return sourceEventSeqs === undefined ? marker : { ...marker, sourceEventSeqs }
+function markerOf([seq, time, type, , sources, op]: EventRow, shown = sources): SurfaceMarker {
+  const { data: _, time: __, ...marker } = decodeRow([seq, time, type, '0', shown, op, null, null, 0])
+  return marker as unknown as SurfaceMarker
 }

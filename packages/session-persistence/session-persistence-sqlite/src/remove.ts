@@ -3,7 +3,7 @@ import { notFound } from './chain.js'
 import type { Handle } from './handle.js'
 import { assertFree } from './lease.js'
 import { LARGEST_LENGTH, placeOf } from './schema.js'
-import { releaseTexts, textIdsIn } from './texts.js'
+import { releaseTexts, textsWithin } from './texts.js'
 
 /**
  * Removes a session and what was kept of it, but for its epoch. Events that a fork shares stay as long as
@@ -31,14 +31,8 @@ function trim(db: Handle, key: number): void {
   db.run('DELETE FROM events WHERE place >= ? AND place < ?', from, to)
   // A pack that begins below the boundary is shared, whole.
   db.run('DELETE FROM packs WHERE place >= ? AND place < ?', from, to)
-  releaseTexts(db, key, shared === 0 ? undefined : textsBelow(db, key, shared))
+  releaseTexts(db, key, shared === 0 ? undefined : textsWithin(db, key, 0, shared))
   if (shared > 0) return
   db.run('DELETE FROM sessions WHERE key = ?', key)
   if (row[1] !== null) trim(db, row[1])
-}
-
-function textsBelow(db: Handle, key: number, seq: number): Set<number> {
-  const sql = 'SELECT texts FROM events WHERE place >= ? AND place < ? AND texts IS NOT NULL'
-  const rows = db.rows<[string]>(sql).all(placeOf(key, 0), placeOf(key, seq))
-  return new Set(rows.flatMap(([texts]) => textIdsIn(texts)))
 }

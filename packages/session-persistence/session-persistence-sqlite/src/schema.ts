@@ -65,6 +65,14 @@ export const SCHEMA: readonly string[] = [
   `CREATE TABLE texts (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   hash BLOB NOT NULL UNIQUE,
+  body BLOB,
+  block INTEGER,
+  at INTEGER,
+  size INTEGER
+)`,
+  'CREATE INDEX texts_by_block ON texts (block) WHERE block IS NOT NULL',
+  `CREATE TABLE blocks (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   body BLOB NOT NULL
 )`,
   'CREATE TABLE text_refs (session INTEGER, text INTEGER, PRIMARY KEY (session, text)) WITHOUT ROWID',

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
-import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib'
+import { crc32 } from 'node:zlib'
 import type { SessionEvent } from '@palimpsest/session'
+import { deleteText, readText } from './blocks.js'
 import type { Handle } from './handle.js'
 import type { EventRow } from './record.js'
+import { placeOf } from './schema.js'
 
 /** A string of this many UTF-16 units is stored once, by its hash, whoever uses it. */
 export const TEXT_FROM = 1024
@@ -13,25 +15,24 @@ export interface LargeText {
   /** As JSON text, which has a UTF-8 form whatever the string holds. */
   readonly text: string
   readonly hash: Buffer
-  /** Made before the lock is taken, where the store was not seen to have the text. */
-  body?: Buffer
 }
 
 /** The large strings of an event whose row has this `data`; none in nearly every event. */
-export function findTexts(db: Handle, event: SessionEvent, data: string): LargeText[] {
+export function findTexts(event: SessionEvent, data: string): LargeText[] {
   if (data.length < TEXT_FROM) return NONE
   const found: LargeText[] = []
-  const add = (path: readonly (string | number)[], text: string) => {
-    const hash = createHash('sha256').update(text).digest()
-    found.push({ path, text, hash, ...(idOf(db, hash) === undefined && { body: encodeText(text) }) })
-  }
+  const add = (path: readonly (string | number)[], text: string) =>
+    found.push({ path, text, hash: createHash('sha256').update(text).digest() })
   const tools = toolsOf(event)
   if (tools !== undefined) add(['tools'], tools)
   walk(event.data, [], tools === undefined ? undefined : 'tools', (path, text) => add(path, JSON.stringify(text)))
   return found
 }
 
-/** Stores the texts that are not stored, and makes the row refer to them: `null` stands where they stood. */
+/**
+ * Stores the texts that are not stored, and makes the row refer to them: `null` stands where they stood.
+ * Gives how many bytes were new.
+ */
 export function placeTexts(
   db: Handle,
   key: number,
@@ -42,14 +43,11 @@ export function placeTexts(
   let bytes = 0
   const entries = texts.map(large => {
     let id = idOf(db, large.hash)
-    if (id !== undefined && !isStored(db, id, large)) {
-      // What lies there is damaged, as the hash says what it was.
-      db.run('UPDATE texts SET body = ? WHERE id = ?', encodeText(large.text), id)
-    } else if (id === undefined) {
-      large.body ??= encodeText(large.text)
-      bytes += large.body.length
-      id = Number(db.run('INSERT INTO texts (hash, body) VALUES (?, ?)', large.hash, large.body).lastInsertRowid)
-    }
+    if (id === undefined) {
+      const body = Buffer.from(large.text)
+      bytes += body.length
+      id = Number(db.run('INSERT INTO texts (hash, body) VALUES (?, ?)', large.hash, body).lastInsertRowid)
+    } else mend(db, id, large)
     db.run('INSERT OR IGNORE INTO text_refs (session, text) VALUES (?, ?)', key, id)
     return [large.path, id, crc32(large.text)]
   })
@@ -79,14 +77,16 @@ export function releaseTexts(db: Handle, key: number, keeping: ReadonlySet<numbe
     if (keeping.has(id)) continue
     db.run('DELETE FROM text_refs WHERE session = ? AND text = ?', key, id)
     if (db.rows('SELECT 1 FROM text_refs WHERE text = ? LIMIT 1').get(id) === undefined) {
-      db.run('DELETE FROM texts WHERE id = ?', id)
+      deleteText(db, id)
     }
   }
 }
 
-/** The ids of the texts that a row's `texts` column names. */
-export function textIdsIn(texts: string): number[] {
-  return (JSON.parse(texts) as TextEntry[]).map(([, id]) => id)
+/** The ids of the texts that the events of a half-open range refer to. */
+export function textsWithin(db: Handle, key: number, from: number, to: number): Set<number> {
+  const sql = 'SELECT texts FROM events WHERE place >= ? AND place < ? AND texts IS NOT NULL'
+  const rows = db.rows<[string]>(sql).all(placeOf(key, from), placeOf(key, to))
+  return new Set(rows.flatMap(([texts]) => idsIn(texts)))
 }
 
 // --- internal ---
@@ -94,40 +94,34 @@ export function textIdsIn(texts: string): number[] {
 type TextEntry = [path: (string | number)[], id: number, crc: number]
 
 const NONE: LargeText[] = []
-/** The first byte of a body says what follows. */
-const PLAIN = 0
-const DEFLATED = 1
-/** A larger text is compressed in a hurry: the event loop waits for it. */
-const HURRY_FROM = 64 * 1024
+
+/** A damaged row names none. */
+function idsIn(texts: string): number[] {
+  try {
+    return (JSON.parse(texts) as TextEntry[]).map(([, id]) => id)
+  } catch {
+    return []
+  }
+}
 
 function idOf(db: Handle, hash: Buffer): number | undefined {
   return db.rows<[number]>('SELECT id FROM texts WHERE hash = ?').get(hash)?.[0]
 }
 
 /** A hash that led astray, or a bad body, would lose what is being stored. */
-function isStored(db: Handle, id: number, { text, hash }: LargeText): boolean {
+function mend(db: Handle, id: number, { text, hash }: LargeText): void {
   const known = db.rows<[Buffer]>('SELECT hash FROM texts NOT INDEXED WHERE id = ?').get(id)?.[0]
   if (!Buffer.isBuffer(known) || !known.equals(hash)) throw new Error(`text ${id} is not the one that its hash names`)
+  if (isReadable(db, id, text)) return
+  db.run('UPDATE texts SET body = ?, block = NULL, at = NULL, size = NULL WHERE id = ?', Buffer.from(text), id)
+}
+
+function isReadable(db: Handle, id: number, text: string): boolean {
   try {
     return readText(db, id) === text
   } catch {
     return false
   }
-}
-
-function readText(db: Handle, id: number): string | undefined {
-  const body = db.rows<[Buffer]>('SELECT body FROM texts WHERE id = ?').get(id)?.[0]
-  if (!Buffer.isBuffer(body)) return undefined
-  const bytes = body.subarray(1)
-  return body[0] === DEFLATED ? inflateRawSync(bytes).toString() : bytes.toString()
-}
-
-function encodeText(text: string): Buffer {
-  const plain = Buffer.from(text)
-  const packed = deflateRawSync(plain, { level: plain.length < HURRY_FROM ? 6 : 1 })
-  return packed.length < plain.length
-    ? Buffer.concat([Buffer.of(DEFLATED), packed])
-    : Buffer.concat([Buffer.of(PLAIN), plain])
 }
 
 function toolsOf(event: SessionEvent): string | undefined {
