@@ -79,7 +79,7 @@ describe('lines in the making', () => {
     expect(buffer.bytes.toString()).toBe(`\n${lineOf({ d: 1 })}`)
   })
 
-  test.each(['x', 'ü', '€', '\u{1f680}', '\ud800', '"'])('of any length in %j fit', letter => {
+  test.each(['x', '€', '\ud800'])('of any length in %j fit', letter => {
     for (const around of [8192, 16384]) {
       for (const width of [Buffer.byteLength(JSON.stringify(letter)) - 2, 3]) {
         for (let spare = -3; spare < 40; spare++) {
