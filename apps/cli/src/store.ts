@@ -5,7 +5,7 @@ import type { SessionBackend } from '@palimpsest/session-persistence'
 import { createJsonlBackend } from '@palimpsest/session-persistence-jsonl'
 import { CommandError, usageError } from './failure.js'
 
-export type StoreKind = 'jsonl' | 'sqlite'
+type StoreKind = 'jsonl' | 'sqlite'
 
 /** Where the sessions are: a folder of JSONL files, or an SQLite database. */
 export interface StorePlace {

@@ -13,7 +13,7 @@ export function doctorCommand(): Command {
   const command = new Command('doctor')
     .description('Check stored sessions: damage, an open turn, provenance. Exit code 1 if anything is wrong')
     .argument('[id]', 'a session id, its unique beginning, or "last"; default: all of the store')
-    .option('--fix', 'of a log with a hole: write what can be read into a new session, and leave the old bytes alone')
+    .option('--fix', 'of damaged bytes: write what can be read into a new session, and leave the old bytes alone')
     .action(action(doctor))
   return withExamples(
     command,
@@ -43,7 +43,7 @@ async function doctor(
   const ids = given === undefined ? await allIds(backend) : [await resolveId(backend, given)]
   const diagnoses: Diagnosis[] = []
   for (const id of ids) {
-    const diagnosis = await diagnose(backend!, id)
+    const diagnosis = await diagnose(backend!, id, context.storeFlag)
     diagnoses.push(diagnosis)
     print(diagnosis, context)
   }
@@ -85,9 +85,9 @@ async function allIds(backend: SessionBackend | undefined): Promise<string[]> {
   return (await listAll(backend)).map(({ id }) => id)
 }
 
-async function diagnose(backend: SessionBackend, id: string): Promise<Diagnosis> {
+async function diagnose(backend: SessionBackend, id: string, storeFlag: string): Promise<Diagnosis> {
   try {
-    const { length, findings } = await findProblems(backend, id)
+    const { length, findings } = await findProblems(backend, id, storeFlag)
     return { id, ok: findings.length === 0, length, findings }
   } catch (error) {
     const { code, message } = describeFailure(error)

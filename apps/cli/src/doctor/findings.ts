@@ -11,22 +11,30 @@ export interface Finding {
   damage?: Damage
 }
 
-/** All that is wrong with a session, in the order in which it matters, and how many events can be counted. */
+/**
+ * All that is wrong with a session, in the order in which it matters, and how many events can be counted.
+ * `storeFlag` is what the command to mend it needs.
+ */
 export async function findProblems(
   backend: SessionBackend,
   id: string,
+  storeFlag: string,
 ): Promise<{ length: number; findings: Finding[] }> {
   const check = new LogCheck()
   const log = await scanLog(backend, id, events => check.add(events))
-  const damage = log.damage.map(each => ({ code: each.code, message: damageMessage(id, each, log), damage: each }))
+  const damage = log.damage.map(each => ({
+    code: each.code,
+    message: damageMessage(each, log, `palimpsest doctor ${id} --fix${storeFlag}`),
+    damage: each,
+  }))
   return { length: log.length, findings: [...damage, ...check.finish(log.length)] }
 }
 
 // --- internal ---
 
-function damageMessage(id: string, damage: Damage, { length, header }: ScannedLog): string {
+function damageMessage(damage: Damage, { length, header }: ScannedLog, fix: string): string {
   const isMended =
     damage.code === 'LOG_HOLE' || (header === undefined && damage.code === 'HEADER_DAMAGED' && length > 0)
   const line = damageLine(damage)
-  return isMended ? `${line}; palimpsest doctor ${id} --fix writes what can be read into a new session` : line
+  return isMended ? `${line}; ${fix} writes what can be read into a new session` : line
 }
