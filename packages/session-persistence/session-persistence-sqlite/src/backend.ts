@@ -18,6 +18,7 @@ import { bytesOf } from './bytes.js'
 import { Connection } from './connection.js'
 import { followLog } from './follow.js'
 import { forkLog } from './fork.js'
+import type { Handle } from './handle.js'
 import { lastTurnOf } from './last-turn.js'
 import { SqliteLease } from './lease.js'
 import { openLog } from './open.js'
@@ -65,12 +66,11 @@ class SqliteBackend implements SessionBackend {
     return lease
   }
 
-  append(lease: Lease, header: SessionHeader, events: readonly SessionEvent[]): Promise<void> {
-    return this.#write(lease, async own => {
-      assertWritable(own, header)
-      const batch = planBatch(header, events)
-      own.last = await this.#connection.write(db => appendBatch(db, own, batch))
-    })
+  async append(lease: Lease, header: SessionHeader, events: readonly SessionEvent[]): Promise<void> {
+    const own = this.#own(lease)
+    assertWritable(own, header)
+    const batch = planBatch(header, events)
+    own.last = await this.#write(own, db => appendBatch(db, own, batch))
   }
 
   async read(id: string, range: { from?: number; to?: number } = {}): Promise<StoredLog | undefined> {
@@ -78,11 +78,10 @@ class SqliteBackend implements SessionBackend {
     return coded(id, () => readLog(this.#connection, id, range))
   }
 
-  fork(lease: Lease, header: SessionHeader, length: number): Promise<void> {
-    return this.#write(lease, async own => {
-      assertWritable(own, header)
-      await this.#connection.write(db => forkLog(db, own, header, length))
-    })
+  async fork(lease: Lease, header: SessionHeader, length: number): Promise<void> {
+    const own = this.#own(lease)
+    assertWritable(own, header)
+    await this.#write(own, db => forkLog(db, own, header, length))
   }
 
   async *list(options: { turns?: boolean } = {}): AsyncIterable<SessionSummary> {
@@ -125,7 +124,8 @@ class SqliteBackend implements SessionBackend {
 
   async open(lease: Lease): Promise<LazyLog | undefined> {
     const own = this.#own(lease)
-    return own.run(() => coded(own.id, () => this.#connection.read(db => openLog(db, own))))
+    own.assertUsable()
+    return coded(own.id, () => this.#connection.read(db => openLog(db, own)))
   }
 
   async look(id: string): Promise<LazyLog | undefined> {
@@ -158,16 +158,17 @@ class SqliteBackend implements SessionBackend {
   }
 
   /** A raw error of SQLite ends the lease: nobody knows how far the work got. */
-  async #write(lease: Lease, work: (own: SqliteLease) => Promise<void>): Promise<void> {
-    const own = this.#own(lease)
-    return own.run(async () => {
-      try {
-        await work(own)
-      } catch (error) {
-        if (isOurs(error)) throw error
-        throw own.fail(codedError(`session "${own.id}"`, error))
-      }
-    })
+  async #write<T>(own: SqliteLease, work: (db: Handle) => T): Promise<T> {
+    own.assertUsable()
+    try {
+      return await this.#connection.write(db => {
+        own.assertUsable()
+        return work(db)
+      })
+    } catch (error) {
+      if (isOurs(error)) throw error
+      throw own.fail(codedError(`session "${own.id}"`, error))
+    }
   }
 }
 

@@ -10,6 +10,7 @@ export class Connection {
   #handle: Handle | undefined
   /** Writers wait in one line, so that only the first of them blocks the loop while the database is busy. */
   #last: Promise<unknown> = Promise.resolve()
+  #waiting = 0
 
   constructor(
     readonly file: string,
@@ -18,12 +19,19 @@ export class Connection {
     this.#handle = openHandle(file, busyMs)
   }
 
-  /** `work` must change nothing but the database: it is run again where it met a lock. */
-  write<T>(work: (handle: Handle) => T): Promise<T> {
-    const deadline = performance.now() + this.busyMs
-    const done = this.#last.then(() => this.#retry(deadline, handle => handle.transaction(work)))
-    this.#last = done.catch(ignore)
-    return done
+  /**
+   * In the order of the calls; at once where nothing is in the way. `work` must change nothing but the
+   * database: it is run again where it met a lock.
+   */
+  async write<T>(work: (handle: Handle) => T): Promise<T> {
+    const transaction = (handle: Handle) => handle.transaction(work)
+    if (this.#waiting > 0) return this.#queue(transaction)
+    try {
+      return this.use(transaction)
+    } catch (error) {
+      if (!isBusy(error)) throw error
+      return this.#queue(transaction)
+    }
   }
 
   read<T>(work: (handle: Handle) => T): Promise<T> {
@@ -53,6 +61,18 @@ export class Connection {
   }
 
   // --- internal ---
+
+  #queue<T>(work: (handle: Handle) => T): Promise<T> {
+    const deadline = performance.now() + this.busyMs
+    this.#waiting += 1
+    const done = this.#last
+      .then(() => this.#retry(deadline, work))
+      .finally(() => {
+        this.#waiting -= 1
+      })
+    this.#last = done.catch(ignore)
+    return done
+  }
 
   async #retry<T>(deadline: number, work: (handle: Handle) => T): Promise<T> {
     for (;;) {

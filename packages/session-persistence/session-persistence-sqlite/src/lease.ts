@@ -13,7 +13,7 @@ import type { Connection } from './connection.js'
 import type { Handle } from './handle.js'
 import { codedError } from './sqlite-error.js'
 
-/** The right to write one session, as its row in `leases` has it. One operation at a time. */
+/** The right to write one session, as its row in `leases` has it. */
 export class SqliteLease implements Lease {
   readonly damage: Damage[] = []
   /** The first seq of a hole: nothing may be written behind it. */
@@ -22,8 +22,6 @@ export class SqliteLease implements Lease {
   #failure: PersistenceError | undefined
   #isReleased = false
   #released: Promise<void> | undefined
-  #last: Promise<unknown> = Promise.resolve()
-
   constructor(
     readonly connection: Connection,
     readonly id: string,
@@ -31,15 +29,10 @@ export class SqliteLease implements Lease {
     readonly onRelease: (lease: SqliteLease) => void,
   ) {}
 
-  /** Runs `work` behind what was asked for earlier. A lease that failed fails for ever, with the same error. */
-  run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#isReleased) return Promise.reject(this.fenced('it was released'))
-    const done = this.#last.then(() => {
-      if (this.#failure !== undefined) throw this.#failure
-      return work()
-    })
-    this.#last = done.catch(ignore)
-    return done
+  /** Refuses a lease that was released, or failed: that one fails for ever, with the same error. */
+  assertUsable(): void {
+    if (this.#failure !== undefined) throw this.#failure
+    if (this.#isReleased) throw this.fenced('it was released')
   }
 
   /** After a failed write nobody can say what is in the file, so nothing more goes through this lease. */
@@ -62,14 +55,18 @@ export class SqliteLease implements Lease {
 
   // --- internal ---
 
+  /** Behind the writes that were asked for earlier. */
   async #release(): Promise<void> {
-    this.#isReleased = true
-    await this.#last
-    this.onRelease(this)
     try {
-      await this.connection.write(db => freeLease(db, this.id, this.epoch))
+      await this.connection.write(db => {
+        this.#isReleased = true
+        freeLease(db, this.id, this.epoch)
+      })
     } catch (error) {
       throw error instanceof PersistenceError ? error : codedError(`the lease of session "${this.id}"`, error)
+    } finally {
+      this.#isReleased = true
+      this.onRelease(this)
     }
   }
 }
@@ -154,5 +151,3 @@ function locked(id: string, { epoch, owner, isSound }: LeaseRow): PersistenceErr
 function crcOfLease(id: string, epoch: number, owner: string | null): number {
   return crc32(`${id} ${epoch} ${owner}`)
 }
-
-const ignore = (): void => {}
