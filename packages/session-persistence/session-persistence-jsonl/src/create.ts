@@ -3,10 +3,11 @@ import { type Damage, PersistenceError } from '@palimpsest/session-persistence'
 import { keepAside } from './aside.js'
 import { encodeBatch } from './batch.js'
 import { Chain, openOwnFile } from './chain.js'
-import { closeFile, createFile, discard, isErrno, O_APPEND, O_RDONLY, unlinkIfThere, writeAll } from './disk.js'
+import { closeFile, createFile, discard, isErrno, O_APPEND, O_RDONLY, writeAll } from './disk.js'
 import type { JsonlLease } from './lease.js'
 import { LogFile } from './log-file.js'
 import { Segment } from './segment.js'
+import { takeAway } from './take-away.js'
 
 /**
  * Makes the log of a new session: header and first batch whole under another name, synced, and linked
@@ -55,12 +56,13 @@ async function moveAside(lease: JsonlLease, damage: Damage): Promise<void> {
   const own = openOwnFile(disk, paths, id, O_RDONLY)
   if (own === undefined) return
   try {
+    const { fd, path } = own.file
     damage.kept = await keepAside(directory, id, own.file.read, 0)
+    lease.assertCurrent()
+    if (!takeAway(lease.lock, { path, inode: disk.fstatSync(fd).ino })) throw lease.fail(lease.fenced())
   } finally {
     own.file.close()
   }
-  lease.assertCurrent()
-  unlinkIfThere(disk, paths.log(id))
   lease.headerDamage = undefined
 }
 
