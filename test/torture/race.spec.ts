@@ -13,13 +13,15 @@ useWorkers()
 describe.each(STORES)('%s: processes that take one session from each other at full speed', store => {
   test.each([2, 3, 5, 8])(
     '%i of them never interleave, and what was acknowledged stays',
-    { timeout: 300_000 },
+    { timeout: 60_000 + TAKEOVERS * 20_000 },
     async n => {
       await race(store, n, () => 0)
     },
   )
 
-  test('4 of them, with clocks up to a day off in both directions, behave the same', { timeout: 300_000 }, async () => {
+  test('4 of them, with clocks up to a day off in both directions, behave the same', {
+    timeout: 60_000 + TAKEOVERS * 20_000,
+  }, async () => {
     await race(store, 4, i => (i - 1.5) * (DAY_MS / 1.5))
   })
 })
