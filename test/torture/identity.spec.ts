@@ -63,6 +63,9 @@ describe.each(STORES)('%s: an owner', store => {
     const refused = new Worker(hold(store, place), skewedBy(otherSkew))
     await refused.exited
     expect(refused.said.at(-1)).toMatchObject({ failed: 'SESSION_LOCKED' })
+    const backend = openStore(store, place)
+    const message = expect.stringContaining(`process ${owner.pid}`)
+    await expect(backend.acquire('s')).rejects.toMatchObject({ code: 'SESSION_LOCKED', message })
 
     await owner.kill()
     const heir = new Worker(hold(store, place), skewedBy(otherSkew))
@@ -76,7 +79,6 @@ describe.each(STORES)('%s: an owner', store => {
     expect(heir.said.at(-1)).toMatchObject({ failed: 'SESSION_FENCED' })
     await taker.kill()
     // Times are the writers' own; nothing sorts by them or mends them.
-    const backend = openStore(store, place)
     expect((await backend.read('s'))!.length).toBe(acknowledged.to)
     await backend.close()
   })

@@ -51,6 +51,12 @@ async function overtake(
   id: string,
   operation: StopOperation,
 ): Promise<string> {
+  // Who holds the session and sleeps is alive.
+  if (operation === 'append' || operation === 'pack') {
+    await expect(backend.acquire(id)).rejects.toMatchObject({
+      code: expect.stringMatching(/^(SESSION_LOCKED|STORE_BUSY)$/),
+    })
+  }
   let taker = await Taker.take(backend, id)
   const wasBusy = taker === undefined
   await taker?.write()
