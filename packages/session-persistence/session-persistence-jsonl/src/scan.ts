@@ -65,6 +65,7 @@ export class Scan {
         if (this.#accept(record, line)) yield record
         if (this.seq >= stopSeq) return
       }
+      this.#reportRest(line)
       this.#line += 1
     }
     if (stopSeq < Number.POSITIVE_INFINITY) this.#reportLost(stopSeq)
@@ -81,8 +82,13 @@ export class Scan {
       return NONE
     }
     const pieces = splitGlued(line).filter(piece => isEvent(piece.value))
-    if (pieces.length === 0) this.#report(line.terminated ? 'RECORD_DAMAGED' : 'RECORD_TORN', line.offset, line.bytes)
-    else this.#report('RECORD_GLUED', line.offset, line.bytes - pieces.reduce((sum, { bytes }) => sum + bytes, 0))
+    const last = pieces.at(-1)
+    if (last === undefined) {
+      this.#report(line.terminated ? 'RECORD_DAMAGED' : 'RECORD_TORN', line.offset, line.bytes)
+      return NONE
+    }
+    const lost = last.offset + last.bytes - line.offset - pieces.reduce((sum, { bytes }) => sum + bytes, 0)
+    if (lost > 0 || pieces.length > 1) this.#report('RECORD_GLUED', line.offset, lost)
     return pieces.map(({ value, ...piece }) => ({ ...piece, event: value as SessionEvent }))
   }
 
@@ -104,6 +110,12 @@ export class Scan {
     this.#endLine = this.isTerminated ? this.#line + 1 : this.#line
     this.tailFrom = this.damage.length
     return true
+  }
+
+  /** What a line holds behind its last record is no part of that one: at the end of a log it is tail. */
+  #reportRest({ offset, bytes, terminated }: Line): void {
+    const isWithin = this.end > offset && this.end < offset + bytes
+    if (isWithin) this.#report(terminated ? 'RECORD_DAMAGED' : 'RECORD_TORN', this.end, offset + bytes - this.end)
   }
 
   /** Bad bytes in front of where the scan had to get to are a hole too. */

@@ -213,6 +213,17 @@ describe('a bad record with good ones behind it', () => {
     expect(read.damage).toMatchObject([{ code: 'RECORD_GLUED', bytes: 20 }])
   })
 
+  test('a stub glued behind the last record is tail: cut, kept and said where', async () => {
+    const { directory, backend, path, bytes, log } = await stored(6)
+    const glued = bytes.subarray(0, bytes.length - 1)
+    writeFileSync(path, Buffer.concat([glued, Buffer.from('{"seq":6,"ti')]))
+    const lease = await backend.acquire('s')
+    expect(lease.damage).toMatchObject([{ code: 'RECORD_TORN', bytes: 12, where: { offset: glued.length, seq: 6 } }])
+    expect(readFileSync(join(directory, lease.damage![0]!.kept!), 'utf8')).toBe('{"seq":6,"ti')
+    await lease.release()
+    expect((await backend.read('s'))!.events).toEqual(log.events)
+  })
+
   test('a record whose seq the log already had does not count', async () => {
     const { backend, log, path, lines } = await stored(6)
     const other = lineOf({ ...log.events[1]!, time: 1 })
