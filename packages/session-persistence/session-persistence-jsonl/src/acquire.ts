@@ -2,10 +2,11 @@ import { copyBytes, keepAside } from './aside.js'
 import { type Chain, openChain, openOwnFile, openOwnLog } from './chain.js'
 import { isCheckpointDue, writeCheckpoint } from './checkpoint.js'
 import type { Directory } from './directory.js'
-import { closeFile, createFile, discard, isErrno, O_APPEND, O_RDWR, syncData, writeAll } from './disk.js'
+import { closeFile, createFile, discard, isErrno, O_APPEND, O_RDWR, openFile, syncData, writeAll } from './disk.js'
 import { JsonlLease } from './lease.js'
 import { takeLock } from './lock.js'
 import { assertHeaderLine, isHeaderDamage } from './log-file.js'
+import type { Segment } from './segment.js'
 
 /** Takes the lock, opens the log, cuts its torn tail, and rewrites it where its bytes cannot be trusted to be on the disk. */
 export async function acquireLease(
@@ -81,17 +82,39 @@ async function keepTail(lease: JsonlLease, chain: Chain): Promise<number> {
 }
 
 /** Cuts the tail, and makes durable what a dead owner may have written and not synced. */
-async function settle(lease: JsonlLease, { own }: Chain, end: number): Promise<void> {
+async function settle(lease: JsonlLease, { own, isHoled }: Chain, end: number): Promise<void> {
   const { disk, fd } = own.file
   const isCut = disk.fstatSync(fd).size > end
   if (!isCut && lease.lock.wasReleased) return
   lease.assertCurrent()
   if (isCut) disk.ftruncateSync(fd, end)
   try {
+    if (!lease.lock.wasReleased && !isHoled) writeAgain(own, end)
     await syncData(disk, fd)
   } catch (error) {
     lease.noteUnsynced(0)
     throw error
+  }
+}
+
+/**
+ * Writes what is there once more. An owner that was killed right after a sync failed had no time to note
+ * it: its pages look clean and are on no disk, and a sync alone would leave them there. What has a
+ * checkpoint was synced before.
+ */
+function writeAgain({ file, current }: Segment, end: number): void {
+  const { disk, path, read } = file
+  // Not through the descriptor that appends wherever it is told to write.
+  const fd = openFile(disk, path, O_RDWR)
+  if (fd === undefined) return
+  try {
+    let at = current.offset
+    copyBytes(read, at, end, bytes => {
+      writeAll(disk, fd, bytes, at)
+      at += bytes.length
+    })
+  } finally {
+    closeFile(disk, fd)
   }
 }
 
