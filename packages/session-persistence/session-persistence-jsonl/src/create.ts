@@ -45,6 +45,8 @@ export async function createLog(
   }
   await syncName(lease)
   lease.assertCurrent()
+  // All of the log is new and synced, whatever was in doubt when the lock was taken over.
+  if (lease.lock.state.unsynced !== undefined) lease.lock.note({ isReleased: false })
 }
 
 // --- internal ---

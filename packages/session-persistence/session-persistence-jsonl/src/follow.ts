@@ -1,4 +1,5 @@
 import { type FSWatcher, watch } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { SessionEvent } from '@palimpsest/session'
 import { eventUnreadable, type Follower, sessionRemoved } from '@palimpsest/session-persistence'
 import { Cursor, type Page } from './cursor.js'
@@ -18,6 +19,9 @@ export async function followLog(directory: Directory, id: string, from: number):
 
 /** How long nothing may happen before it is looked nevertheless: other hosts' writes raise no alarm, nor does an owner's death. */
 const LOOK_EVERY_MS = 500
+
+/** How long a log may be away from its name and come back. */
+const MOVED_MS = 20
 
 /**
  * What is read may not be in the log for good: an owner that was stopped may wake up and write into a
@@ -95,9 +99,10 @@ class LogFollower implements Follower {
   // --- internal ---
 
   async #tryNext(): Promise<SessionEvent[] | typeof LOOK_ON> {
-    this.#inode()
+    await this.#assertThere()
     const before = await this.#lookAgain()
-    if (this.#inode() !== this.#cursor.inode || !this.#cursor.isAnchored()) await this.#reopen(false)
+    const hasMoved = this.#inode() !== this.#cursor.inode || !this.#cursor.isAnchored()
+    if (hasMoved && !(await this.#reopen(false))) return this.#lookLater()
     const page = this.#cursor.read(before.limit, this.#lastCrc === undefined ? this.#seq : 0)
     const after = await this.#lookAgain()
     if (after.epoch !== before.epoch || this.#inode() !== this.#cursor.inode) return this.#lookLater()
@@ -113,11 +118,15 @@ class LogFollower implements Follower {
     return this.#look
   }
 
-  #inode(): number {
+  /** A remover that was overtaken, and finds that it has moved the new owner's log, puts it back at once. */
+  async #assertThere(): Promise<void> {
+    if (this.#inode() === undefined) await pause(MOVED_MS)
+    if (this.#inode() === undefined) throw sessionRemoved(this.#id)
+  }
+
+  #inode(): number | undefined {
     const { disk, paths } = this.#directory
-    const stats = disk.statSync(paths.log(this.#id), NO_THROW)
-    if (stats === undefined) throw sessionRemoved(this.#id)
-    return stats.ino
+    return disk.statSync(paths.log(this.#id), NO_THROW)?.ino
   }
 
   /** The record given last is not in the file, as far as it was read. */
@@ -125,13 +134,14 @@ class LogFollower implements Follower {
     return this.#lastCrc !== undefined && this.#cursor.seq < this.#seq
   }
 
-  /** At the block of the record given last, so that this is looked at once more. */
-  async #reopen(isWhole: boolean): Promise<void> {
-    this.#cursor.close()
+  /** At the block of the record given last, so that this is looked at once more. `false` while the log is away. */
+  async #reopen(isWhole: boolean): Promise<boolean> {
     const cursor = await this.#openAgain(isWhole)
-    if (cursor === undefined) throw sessionRemoved(this.#id)
+    if (cursor === undefined) return false
+    this.#cursor.close()
     this.#cursor = cursor
     if (cursor.headerCrc !== this.#headerCrc) throw sessionRemoved(this.#id)
+    return true
   }
 
   async #openAgain(isWhole: boolean): Promise<Cursor | undefined> {
@@ -139,7 +149,7 @@ class LogFollower implements Follower {
       return await Cursor.open(this.#directory, this.#id, this.#seq, isWhole)
     } catch (error) {
       // A removal takes the log away first, and then the files that it needs.
-      this.#inode()
+      await this.#assertThere()
       throw error
     }
   }

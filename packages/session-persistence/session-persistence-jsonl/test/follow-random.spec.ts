@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { type Disk, nodeDisk } from '../src/disk.js'
 import { newDirectory, openStore } from './stores.js'
 
-const ROUNDS = Number(process.env.PALIMPSEST_FOLLOW_ROUNDS ?? 150)
+const ROUNDS = Number(process.env.PALIMPSEST_FOLLOW_ROUNDS ?? 60)
 const SEED = Number(process.env.PALIMPSEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const STEPS = 120
 const HEADER: SessionHeader = { version: 0, id: 's', createdAt: 1 }
@@ -65,7 +65,9 @@ class RandomWriter {
     void this.#act(what, batch)
       .catch(error => {
         if (!['SESSION_FENCED', 'SESSION_LOCKED', 'SESSION_EXISTS', 'APPEND_CONFLICT'].includes(error.code)) throw error
+        const lease = this.#lease
         this.#lease = undefined
+        return lease?.release()
       })
       .finally(() => {
         this.isBusy = false

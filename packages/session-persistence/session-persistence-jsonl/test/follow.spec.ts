@@ -1,4 +1,13 @@
-import { appendFileSync, readdirSync, readFileSync, readlinkSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { Session, type SessionEvent } from '@palimpsest/session'
 import type { Follower, Lease, SessionBackend } from '@palimpsest/session-persistence'
@@ -117,6 +126,25 @@ describe('a follower', () => {
     expect(await all(follower)).toEqual(log.events.slice(0, 10))
     await append(backend, await backend.acquire('s'), 10, 14)
     expect(await all(follower)).toEqual(log.events.slice(10, 14))
+  })
+
+  test('sees a session that is made under a lease taken from somebody who had not made it', async () => {
+    const directory = newDirectory()
+    const [first, second] = [openStore(directory), openStore(directory)]
+    await first.acquire('s')
+    await append(second, await second.acquire('s', { takeover: true }), 0, 4)
+    expect(await all(await follow(first))).toEqual(log.events.slice(0, 4))
+  })
+
+  test('waits for a log that is away from its name for a moment', async () => {
+    const { directory, backend, lease, path } = await started()
+    const follower = await follow(openStore(directory))
+    await all(follower)
+    await append(backend, lease, 10, 12)
+    renameSync(path, `${path}.away`)
+    const next = follower.next()
+    renameSync(`${path}.away`, path)
+    expect(await next).toEqual(log.events.slice(10, 12))
   })
 
   test('is told of what another store object writes', async () => {
