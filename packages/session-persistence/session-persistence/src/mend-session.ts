@@ -175,21 +175,27 @@ class Mending {
   lose(hole: Hole): void {
     this.holes.push(hole)
     this.#losses.push(this.#session.append('log/lost', { ...hole }).seq)
-    for (const [data, source] of this.#calls.lostResults(this.#old, this.#next)) {
-      const marks = { surfaceOp: 'append', sourceEventSeqs: [source, this.#losses.at(-1)!] } as const
-      this.#calls.answer(this.#session.append('tool/result', data, marks))
-    }
+    this.#answerLost()
   }
 
   /** The whole log, its last turn closed. */
   finish(): readonly SessionEvent[] {
     const { length } = this.#session
     const closing = closeInterruptedTurn(this.#session.slice(this.#session.lastSeqOf('turn/start') ?? length))
+    // The start of the open turn may be lost, and nobody closes what was not begun; its calls are answered all the same.
+    if (closing.length === 0 && this.holes.length > 0) this.#answerLost()
     const events = this.#session.events.concat(closing)
     return this.#unknown.size === 0 ? events : events.map(event => this.#asRequired(event))
   }
 
   // --- internal ---
+
+  #answerLost(): void {
+    for (const [data, source] of this.#calls.lostResults(this.#old, this.#next)) {
+      const sourceEventSeqs = [...new Set([source, this.#losses.at(-1)!])]
+      this.#calls.answer(this.#session.append('tool/result', data, { surfaceOp: 'append', sourceEventSeqs }))
+    }
+  }
 
   /** One before any hole. What the kernel refuses although its bytes are good counts as lost too. */
   #keep(event: SessionEvent): void {
@@ -217,6 +223,9 @@ class Mending {
   }
 
   #replace(event: SessionEvent, { start, end }: { start: number; end: number }): boolean {
+    const moved = { op: 'replace', start: this.#move(start), end: this.#move(end) }
+    const isWhole = moved.start !== undefined && moved.end !== undefined
+    if (isWhole && this.#append(event, { surfaceOp: moved, ...this.#sources(event) })) return true
     const range = event.type === 'tool/result' ? this.#resultRange(event, start) : this.#range(event, start, end)
     if (range.length === 0) return false
     const sourceEventSeqs = [...new Set([...range, ...(this.#sources(event).sourceEventSeqs ?? [])])]

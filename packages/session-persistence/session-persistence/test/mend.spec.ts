@@ -209,6 +209,25 @@ describe('planMend', () => {
     expect(surfaceOf(events)).toEqual(['go', '', 'short', 'result b'])
   })
 
+  it('answers the calls of an open turn whose start is lost', () => {
+    const { header, events, damage } = without([0], called)
+    const plan = planMend('old', { header, events: events.slice(0, 5), length: 6, damage })!
+    const types = [
+      'log/lost',
+      'user/message',
+      'step/start',
+      'assistant/message',
+      'tool/call',
+      'tool/result',
+      'tool/result',
+    ]
+    expect(typesOf(plan.events)).toEqual(types)
+    expect(plan.events.at(-1)).toMatchObject({
+      data: { toolCallId: 'b', synthetic: true, error: { code: 'TOOL_OUTCOME_UNKNOWN' } },
+      sourceEventSeqs: [3, 0],
+    })
+  })
+
   it('closes the turn at the end', () => {
     const { events } = mend([8], session => called(session))
     expect(typesOf(events).slice(8)).toEqual(['log/lost', 'turn/end'])
