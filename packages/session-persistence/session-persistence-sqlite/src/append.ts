@@ -5,8 +5,8 @@ import { headerOf } from './chain.js'
 import type { Handle } from './handle.js'
 import { isLandmark } from './landmarks.js'
 import type { SqliteLease } from './lease.js'
-import { insertPack, planPacks } from './packing.js'
-import { bytesOfRow, COLUMNS, crcOfRow, type EventRow, encodeRow } from './record.js'
+import { closeRanks, INSERT_EVENT, insertPack, planPacks } from './packing.js'
+import { bytesOfRow, crcOfRow, type EventRow, encodeRow } from './record.js'
 import { LARGEST_KEY, LARGEST_LENGTH, placeOf } from './schema.js'
 import { findSession, insertSession, type SessionState, setAside, updateState } from './session-row.js'
 import { findTexts, type LargeText, placeTexts, textsWithin } from './texts.js'
@@ -81,7 +81,6 @@ export function assertWritable(lease: SqliteLease, header: SessionHeader): void 
 
 const OWNED =
   'SELECT l.epoch, l.owner IS NOT NULL, s.key, s.crc FROM leases l LEFT JOIN sessions s ON s.id = l.id WHERE l.id = ?'
-const INSERT = `INSERT INTO events (${COLUMNS}, place, landmark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 function createSession(db: Handle, batch: Batch): Appended | undefined {
   const state = emptyState(batch.header)
@@ -105,12 +104,13 @@ function writeEvents(db: Handle, key: number, state: SessionState, batch: Batch)
     const landmark = isLandmark(row[2])
     if (landmark) landmarks += 1
     bytes += bytesOfRow(row)
-    db.run(INSERT, ...row, placeOf(key, row[0]), landmark ? 1 : null)
+    db.run(INSERT_EVENT, ...row, placeOf(key, row[0]), landmark ? 1 : null)
     if (title !== null) continue
     title = titleOf(events[i]!) ?? null
     if (title !== null) titleSeq = row[0]
   }
   for (const pack of plan.packs) bytes += insertPack(db, key, pack)
+  if (plan.packs.some(({ storedTo, first }) => storedTo > first)) closeRanks(db, key, state.packed, plan.packed)
   if (plan.packed > state.packed) bytes += packTexts(db, textsWithin(db, key, state.packed, plan.packed))
   const updatedAt = events.at(-1)!.time
   const after = { length, landmarks, packed: plan.packed, bytes, updatedAt, titleSeq, title }

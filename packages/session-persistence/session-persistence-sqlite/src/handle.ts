@@ -5,10 +5,10 @@ import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.js'
 import { codedError, isBusy, isCorrupt, storeBusy } from './sqlite-error.js'
 
 /** How long SQLite itself waits for a lock, and so how long the event loop may stand still. */
-export const BUSY_TIMEOUT_MS = 50
+const BUSY_TIMEOUT_MS = 50
 
 /** The first release without the fault by which a reset of the write-ahead log could lose pages. */
-export const OLDEST_SQLITE = '3.51.3'
+const OLDEST_SQLITE = '3.51.3'
 
 /** An open database of ours: journal, synchronous mode and schema are what they must be. */
 export class Handle {

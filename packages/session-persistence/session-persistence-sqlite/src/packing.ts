@@ -51,8 +51,23 @@ export function insertPack(db: Handle, key: number, { first, chunks, rowBytes, s
   return PACK_BYTES + body.length - rowBytes
 }
 
+/**
+ * Writes the rows of a closed turn once more, now that the chunks between them are gone: so their pages are
+ * as full as if they had come at once. A damaged row stays where it is, and so do the others.
+ */
+export function closeRanks(db: Handle, key: number, from: number, to: number): void {
+  const range = [placeOf(key, from), placeOf(key, to)]
+  const rows = db.rows<unknown[]>(RANKS).all(...range)
+  if (rows.some(row => !isSoundRow(row, key))) return
+  db.run('DELETE FROM events WHERE place >= ? AND place < ?', ...range)
+  for (const row of rows) db.run(INSERT_EVENT, ...row)
+}
+
+export const INSERT_EVENT = `INSERT INTO events (${COLUMNS}, place, landmark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
 // --- internal ---
 
+const RANKS = `SELECT ${COLUMNS}, place, landmark FROM events WHERE place >= ? AND place < ? ORDER BY place`
 const NONE: readonly Run[] = []
 const PACK_BYTES = 20
 const CHUNKS = `SELECT ${COLUMNS} FROM events WHERE place >= ? AND place < ? AND type = 'assistant/chunk' ORDER BY place`

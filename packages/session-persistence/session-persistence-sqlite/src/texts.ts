@@ -7,7 +7,7 @@ import type { EventRow } from './record.js'
 import { placeOf } from './schema.js'
 
 /** A string of this many UTF-16 units is stored once, by its hash, whoever uses it. */
-export const TEXT_FROM = 1024
+const TEXT_FROM = 1024
 
 /** A large string of an event, or the tools of a request header. */
 export interface LargeText {
