@@ -18,8 +18,13 @@ export function followLog(
 ): Follower | undefined {
   // A connection of its own: SQLite tells each one what the others have changed, this process's too.
   const connection = new Connection(file, busyMs)
-  const row = connection.readNow(db => findSession(db, id))
-  if (row !== undefined) return new SqliteFollower(connection, id, row.key, from, onClose)
+  try {
+    const row = connection.readNow(db => findSession(db, id))
+    if (row !== undefined) return new SqliteFollower(connection, id, row.key, from, onClose)
+  } catch (error) {
+    connection.close()
+    throw error
+  }
   connection.close()
   return undefined
 }
