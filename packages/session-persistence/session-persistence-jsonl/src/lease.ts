@@ -64,10 +64,12 @@ export class JsonlLease implements Lease {
   /** Tells the next owner that the log from `offset` on may be on no disk. */
   noteUnsynced(offset: number): void {
     const { unsynced = offset } = this.lock.state
+    const state = { ...this.lock.state, unsynced: Math.min(offset, unsynced) }
     try {
-      this.lock.note({ ...this.lock.state, unsynced: Math.min(offset, unsynced) })
+      this.lock.note(state)
     } catch {
-      // The lock then stays as it is, held: only this process's end, or a takeover, frees it.
+      // The release says it once more. Where that fails too the lock stays held, until its process ends or a takeover.
+      this.lock.state = state
     }
   }
 

@@ -26,8 +26,11 @@ export async function removeSession(directory: Directory, id: string): Promise<v
       names.map(name => paths.at(name)),
     )
   } finally {
-    lock.note({ isReleased: true })
-    lock.close()
+    try {
+      lock.note({ isReleased: true })
+    } finally {
+      lock.close()
+    }
   }
 }
 
