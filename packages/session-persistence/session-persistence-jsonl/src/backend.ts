@@ -78,7 +78,9 @@ class JsonlBackend implements SessionBackend {
   }
 
   async *list(options: { turns?: boolean } = {}): AsyncIterable<SessionSummary> {
-    const listing = await this.#directory.list()
+    const listing = await this.#directory.list().catch((cause: unknown) => {
+      throw new PersistenceError('WRITE_FAILED', `the store ${this.#directory.path} could not be listed`, { cause })
+    })
     for (const name of listing.names) {
       const id = idOf(name)
       if (name !== `${id}.jsonl` || !isSessionId(id)) continue

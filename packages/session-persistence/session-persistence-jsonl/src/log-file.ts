@@ -62,9 +62,13 @@ export function firstSeqOf({ parent }: SessionHeader): number {
 export function openLogFile(disk: Disk, path: string, indexPath: string, flags: number): LogFile | undefined {
   const fd = openRegular(disk, path, flags)
   if (fd === undefined) return undefined
-  if (disk.fstatSync(fd).isFile()) return new LogFile(disk, path, indexPath, fd)
-  closeFile(disk, fd)
-  throw notAFile(path)
+  try {
+    if (disk.fstatSync(fd).isFile()) return new LogFile(disk, path, indexPath, fd)
+    throw notAFile(path)
+  } catch (error) {
+    closeFile(disk, fd)
+    throw error
+  }
 }
 
 /** The header of a log, or what is wrong with its first line. */
