@@ -16,10 +16,13 @@ export function holdFile({ directory: { disk } }: HeldLock, path: string): HeldF
   } catch {
     // A link, or nothing that may be read: it goes all the same.
   }
-  const inode = disk.lstatSync(path, NO_THROW)?.ino
-  if (inode !== undefined) return { path, fd, inode }
-  if (fd !== undefined) closeFile(disk, fd)
-  return undefined
+  let inode: number | undefined
+  try {
+    inode = disk.lstatSync(path, NO_THROW)?.ino
+  } finally {
+    if (inode === undefined && fd !== undefined) closeFile(disk, fd)
+  }
+  return inode === undefined ? undefined : { path, fd, inode }
 }
 
 /**
