@@ -4,7 +4,7 @@ import { seeded } from './logs.js'
 import { checkPromises, type Findings, type Promises } from './promises.js'
 import { REFERENCE_RUNS, type ReferenceRun } from './reference-runs.js'
 import { SimulatedDisk } from './simulated-disk.js'
-import { type Mark, Witness } from './witness.js'
+import { bury, type Mark, Witness } from './witness.js'
 
 export interface Figures extends Findings {
   /** Moments after which the power goes, or the process is killed. */
@@ -22,8 +22,7 @@ interface Recorded extends Recording {
 export async function record({ run, faults }: ReferenceRun): Promise<Recorded> {
   const witness = new Witness(faults)
   await run(witness)
-  await witness.close()
-  witness.die()
+  witness.disk.rewrite(bury)
   const { disk, marks } = witness
   return { image: disk.image, changes: disk.changes, directories: disk.directories, marks }
 }

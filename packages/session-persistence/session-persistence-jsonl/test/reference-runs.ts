@@ -53,7 +53,7 @@ export const REFERENCE_RUNS: readonly ReferenceRun[] = [
       witness.leave(path('s'), more)
       witness.keep('s', more)
       const lease = await witness.acquire('s')
-      await witness.append(lease, LOG, 8)
+      for (const to of [8, 10, 13]) await witness.append(lease, LOG, to)
       await lease.release()
     },
   },
@@ -204,9 +204,9 @@ export const REFERENCE_RUNS: readonly ReferenceRun[] = [
     name: 'two sessions at the same time',
     async run(witness) {
       const other = generateLog('t', 16, { text: 'crlf' })
-      const [one, two] = await Promise.all([witness.acquire('s'), witness.acquire('t')])
-      for (const to of [2, 5, 8]) await Promise.all([witness.append(one, LOG, to), witness.append(two, other, to)])
-      await Promise.all([one.release(), two.release()])
+      const [one, two] = await both(witness.acquire('s'), witness.acquire('t'))
+      for (const to of [2, 5, 8]) await both(witness.append(one, LOG, to), witness.append(two, other, to))
+      await both(one.release(), two.release())
     },
   },
 ]
@@ -267,6 +267,12 @@ export function wrapped(disk: SimulatedDisk, calls: object): Disk {
 }
 
 // --- internal ---
+
+/** Waits for both, also where one fails. */
+async function both<T>(...work: [Promise<T>, Promise<T>]): Promise<[T, T]> {
+  await Promise.allSettled(work)
+  return Promise.all(work)
+}
 
 async function forked(witness: Witness, id: string, parent: SampleLog, length: number) {
   const lease = await witness.acquire(id)

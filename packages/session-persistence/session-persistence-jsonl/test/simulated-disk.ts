@@ -92,6 +92,11 @@ export class SimulatedDisk {
     for (const change of this.changes) if (change.kind === 'write') edit(change.bytes)
   }
 
+  /** As the end of a process does. */
+  closeAll(): void {
+    this.#open.clear()
+  }
+
   /** A sync of this descriptor fails: what is in memory looks clean and is not on the disk. */
   failSync(fd: number): void {
     const { node, path } = this.#descriptor(fd)

@@ -25,22 +25,14 @@ export interface Mark {
 export class Witness {
   readonly disk = new SimulatedDisk(EMPTY_IMAGE)
   readonly marks: Mark[] = []
-  readonly backend: SessionBackend
+  backend: SessionBackend
   readonly #fs: Disk
-  readonly #backends: SessionBackend[] = []
   #promises: Promises = new Map()
 
   /** `faults` stands between the store and the disk. */
   constructor(faults: (disk: SimulatedDisk) => Disk = disk => disk.calls) {
     this.#fs = faults(this.disk)
-    this.backend = this.store()
-  }
-
-  /** Another process's store on the same disk. */
-  store(): SessionBackend {
-    const backend = createJsonlBackend({ directory: STORE, fs: this.#fs })
-    this.#backends.push(backend)
-    return backend
+    this.backend = createJsonlBackend({ directory: STORE, fs: this.#fs })
   }
 
   get promises(): Promises {
@@ -51,29 +43,29 @@ export class Witness {
     return this.#promises.get(id)!
   }
 
-  async acquire(id: string, { backend = this.backend, takeover = false } = {}): Promise<Lease> {
-    const lease = await backend.acquire(id, { takeover })
+  async acquire(id: string, { takeover = false } = {}): Promise<Lease> {
+    const lease = await this.backend.acquire(id, { takeover })
     const known = this.#promises.get(id)
     if (known === undefined) this.#know(id, NOTHING)
     // Whatever the lease comes with is durable: the next owner builds on it.
-    const length = await lengthOf(backend, id)
+    const length = await lengthOf(this.backend, id)
     this.#know(id, { epoch: lease.epoch, acknowledged: Math.max(length, known?.acknowledged ?? -1) })
     return lease
   }
 
   /** Appends the events of `log` up to `to`, from where the store is. */
-  async append(lease: Lease, log: SampleLog, to: number, backend = this.backend): Promise<void> {
-    const length = await lengthOf(backend, lease.id)
+  async append(lease: Lease, log: SampleLog, to: number): Promise<void> {
+    const length = await lengthOf(this.backend, lease.id)
     const { events } = this.of(lease.id)
     const handed = to > events.length ? log.events.slice(0, to) : events
     this.#know(lease.id, { header: log.header, events: handed, removal: 'none' })
-    await backend.append(lease, log.header, log.events.slice(Math.max(0, length), to))
+    await this.backend.append(lease, log.header, log.events.slice(Math.max(0, length), to))
     this.#know(lease.id, { acknowledged: to })
   }
 
-  async fork(lease: Lease, child: SampleLog, length: number, backend = this.backend): Promise<void> {
+  async fork(lease: Lease, child: SampleLog, length: number): Promise<void> {
     this.#know(lease.id, { header: child.header, events: child.events.slice(0, length), base: length })
-    await backend.fork(lease, child.header, length)
+    await this.backend.fork(lease, child.header, length)
     this.#know(lease.id, { acknowledged: length })
   }
 
@@ -136,14 +128,11 @@ export class Witness {
     this.#know(id, { kept: [...this.of(id).kept, Buffer.from(text)] })
   }
 
-  /** All processes die; what their leases held is free for the next one, who is on another boot. */
+  /** The process dies, and with it its leases; whoever comes next is on another boot. */
   die(): void {
+    this.disk.closeAll()
     this.disk.rewrite(bury)
-  }
-
-  /** Frees what is left open, whatever the disk says. */
-  async close(): Promise<void> {
-    for (const backend of this.#backends) await backend.close().catch(() => {})
+    this.backend = createJsonlBackend({ directory: STORE, fs: this.#fs })
   }
 
   // --- internal ---
