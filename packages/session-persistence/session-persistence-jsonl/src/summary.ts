@@ -1,14 +1,14 @@
 import type { SessionEvent } from '@palimpsest/session'
 import { type Damage, PersistenceError, type SessionSummary, titleOf } from '@palimpsest/session-persistence'
-import { mismatch, openOwnFile } from './chain.js'
+import { mismatch } from './chain.js'
 import type { Directory } from './directory.js'
 import { O_RDONLY } from './disk.js'
-import { readLines } from './lines.js'
+import { type ReadAt, readLines } from './lines.js'
 import { highestEpoch, isFree } from './lock.js'
 import { readLock } from './lock-file.js'
-import { assertHeaderLine, firstSeqOf, isHeaderDamage, type LogFile, openLogFile } from './log-file.js'
+import { assertHeaderLine, firstSeqOf, isHeaderDamage, type LogFile, openLogFile, readHeaderLine } from './log-file.js'
 import { decodeRecord } from './record.js'
-import { Scan } from './scan.js'
+import { Scan, type ScanStart } from './scan.js'
 
 /** A session as a listing shows it: its first line, its first user text, its end. Never throws. */
 export function summarize(
@@ -18,13 +18,14 @@ export function summarize(
   withTurns = false,
 ): SessionSummary | undefined {
   try {
-    const own = openOwnFile(directory.disk, directory.paths, id, O_RDONLY)
-    if (own === undefined) return undefined
+    const { disk, paths } = directory
+    const file = openLogFile(disk, paths.log(id), paths.index(id), O_RDONLY)
+    if (file === undefined) return undefined
     try {
-      const { lastTurn, ...summary } = describe(directory, id, names, own)
+      const { lastTurn, ...summary } = describe(directory, id, names, file)
       return withTurns && lastTurn !== undefined ? { ...summary, lastTurn } : summary
     } finally {
-      own.file.close()
+      file.close()
     }
   } catch (error) {
     return { id, error: shown(error) }
@@ -33,16 +34,16 @@ export function summarize(
 
 // --- internal ---
 
-type Own = NonNullable<ReturnType<typeof openOwnFile>>
-
 /** A log up to this size is looked at whole; of a larger one, this much of its end. */
 const TAIL_BYTES = 16 * 1024
 /** How far the first user text is looked for. */
 const TITLE_WITHIN_BYTES = 1024 * 1024
 const NO_TURN = { turn: 0, isOpen: false }
 
-function describe(directory: Directory, id: string, names: readonly string[], { file, line }: Own): SessionSummary {
+function describe(directory: Directory, id: string, names: readonly string[], file: LogFile): SessionSummary {
   const bytes = directory.disk.fstatSync(file.fd).size
+  const read = readAhead(file, bytes)
+  const line = readHeaderLine(read)
   if (isHeaderDamage(line)) return { id, bytes, damage: [line], error: shown(headerError(line, id)) }
   const { header } = line
   const summary: SessionSummary = { id, header, bytes }
@@ -54,8 +55,8 @@ function describe(directory: Directory, id: string, names: readonly string[], { 
   const first = firstSeqOf(header)
   if (first > 0 && !names.includes(`${id}.base`)) return { ...summary, error: shown(mismatch(header, 'no .base file')) }
   const start = { offset: line.end, seq: first, line: 2 }
-  const end = readEnd(file, bytes, start)
-  const own = end.isWhole ? end.title : titleIn(file, start)
+  const end = readEnd(read, bytes, start)
+  const own = end.isWhole ? end.title : titleIn(read, start)
   const damage = isBeingWritten(directory, id, names, end.damage) ? end.damage.slice(0, -1) : end.damage
   const title = own ?? (first > 0 ? titleInBase(directory, id, names) : undefined)
   return {
@@ -68,6 +69,18 @@ function describe(directory: Directory, id: string, names: readonly string[], { 
   }
 }
 
+/** The file up to `size`, its beginning from one read: most logs are no longer. For one summary at a time. */
+function readAhead(file: LogFile, size: number): ReadAt {
+  const filled = file.read(ahead.subarray(0, Math.min(size, ahead.length)), 0)
+  return (bytes, position) => {
+    if (position >= size) return 0
+    const isAhead = filled >= size || position + bytes.length <= filled
+    return isAhead && position <= filled ? ahead.copy(bytes, 0, position, filled) : file.read(bytes, position)
+  }
+}
+
+const ahead = Buffer.allocUnsafe(TAIL_BYTES)
+
 interface LogEnd {
   length: number
   last: SessionEvent | undefined
@@ -79,16 +92,16 @@ interface LogEnd {
 }
 
 /** From the last few records; further back where no good one is found there. */
-function readEnd(file: LogFile, size: number, start: { offset: number; seq: number; line: number }): LogEnd {
+function readEnd(read: ReadAt, size: number, start: { offset: number; seq: number; line: number }): LogEnd {
   for (let bytes = TAIL_BYTES; start.offset + bytes < size; bytes *= 8) {
-    const from = firstRecordFrom(file, size - bytes)
-    if (from !== undefined) return scanEnd(file, from, false)
+    const from = firstRecordFrom(read, size - bytes)
+    if (from !== undefined) return scanEnd(read, { ...from, stopOffset: size }, false)
   }
-  return scanEnd(file, start, true)
+  return scanEnd(read, { ...start, stopOffset: size }, true)
 }
 
-function scanEnd(file: LogFile, start: { offset: number; seq: number; line: number }, isWhole: boolean): LogEnd {
-  const scan = new Scan(file.read, start)
+function scanEnd(read: ReadAt, start: ScanStart, isWhole: boolean): LogEnd {
+  const scan = new Scan(read, start)
   let last: SessionEvent | undefined
   let title: string | undefined
   let lastTurn: LogEnd['lastTurn']
@@ -106,9 +119,9 @@ function turnAt({ type, data }: SessionEvent<'turn/start' | 'turn/end'>): { turn
 }
 
 /** The first good record that begins behind `offset`. */
-function firstRecordFrom(file: LogFile, offset: number) {
+function firstRecordFrom(read: ReadAt, offset: number) {
   let isFirst = true
-  for (const { buffer, start, end, offset: at } of readLines(file.read, offset)) {
+  for (const { buffer, start, end, offset: at } of readLines(read, offset)) {
     const event = isFirst ? undefined : (decodeRecord(buffer, start, end)?.value as SessionEvent | undefined)
     isFirst = false
     if (Number.isSafeInteger(event?.seq)) return { offset: at, seq: event!.seq, line: event!.seq + 2 }
@@ -116,8 +129,8 @@ function firstRecordFrom(file: LogFile, offset: number) {
   return undefined
 }
 
-function titleIn(file: LogFile, { offset, seq, line }: { offset: number; seq: number; line: number }) {
-  const scan = new Scan(file.read, { offset, seq, line, stopOffset: offset + TITLE_WITHIN_BYTES })
+function titleIn(read: ReadAt, { offset, seq, line }: { offset: number; seq: number; line: number }) {
+  const scan = new Scan(read, { offset, seq, line, stopOffset: offset + TITLE_WITHIN_BYTES })
   for (const { event } of scan.records()) {
     const title = titleOf(event)
     if (title !== undefined) return title
@@ -132,7 +145,7 @@ function titleInBase(directory: Directory, id: string, names: readonly string[])
   const file = openLogFile(directory.disk, path, `${path}.index`, O_RDONLY)
   if (file === undefined) return undefined
   try {
-    return titleIn(file, { offset: 0, seq: 0, line: 1 })
+    return titleIn(file.read, { offset: 0, seq: 0, line: 1 })
   } finally {
     file.close()
   }
