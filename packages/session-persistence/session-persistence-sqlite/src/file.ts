@@ -40,7 +40,7 @@ export function assertOwnFile(file: string): void {
     if (!isEmptyDatabase(db)) assertOwn(file, db)
   } catch (cause) {
     // A journal that its writer left behind: only who may write can tell what the file is.
-    if (isSqliteError(cause, 'SQLITE_READONLY')) return
+    if (isSqliteError(cause, 'READONLY')) return
     if (cause instanceof PersistenceError || isBusy(cause)) throw cause
     throw foreign(file, 'no database', cause)
   } finally {

@@ -1,19 +1,19 @@
 import { PersistenceError } from '@palimpsest/session-persistence'
 import Database from 'better-sqlite3'
 
-/** Whether this is an error of SQLite whose code is one of these, or a closer form of it. */
+/** Whether this is an error of SQLite whose code, after its prefix, is one of these or a closer form of it. */
 export function isSqliteError(error: unknown, ...codes: string[]): boolean {
-  return error instanceof Database.SqliteError && codes.some(code => error.code.startsWith(code))
+  return error instanceof Database.SqliteError && codes.some(code => error.code.startsWith(`SQLITE_${code}`))
 }
 
 /** Somebody else holds the lock that was asked for; the same may work a moment later. */
 export function isBusy(error: unknown): boolean {
-  return isSqliteError(error, 'SQLITE_BUSY', 'SQLITE_LOCKED')
+  return isSqliteError(error, 'BUSY', 'LOCKED')
 }
 
 /** A page that cannot be understood: the rest of the file may well be. */
 export function isCorrupt(error: unknown): boolean {
-  return isSqliteError(error, 'SQLITE_CORRUPT', 'SQLITE_NOTADB')
+  return isSqliteError(error, 'CORRUPT', 'NOTADB')
 }
 
 /** What a caller hears of an error of SQLite: never the raw one, which is the cause. */
