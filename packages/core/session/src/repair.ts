@@ -119,8 +119,7 @@ function resultOf(call: OpenCall): { data: object; source: number } {
     message: { role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output }] },
   })
   if (settled?.data.output !== undefined) {
-    const { output, error } = settled.data
-    return { source, data: error === undefined ? result(output) : { ...result(output), error } }
+    return { source, data: { ...result(settled.data.output), error: settled.data.error } }
   }
   const error = call.call === undefined ? NOT_STARTED : OUTCOME_UNKNOWN
   return { source, data: { ...result({ type: 'error-text', value: error.message }), error, synthetic: true } }

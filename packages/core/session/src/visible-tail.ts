@@ -1,9 +1,9 @@
 import type { SessionEvent } from './events.js'
 
 /**
- * Which events of an open turn are still visible, told from the turn alone. Between two of its own
- * nodes the order is known. Of a replacement that reaches back before the turn it is not, but that one
- * names all that it shadows among its sources, and stands before the turn's own nodes.
+ * Which events of an open turn are still visible, told from the turn alone. The order of its own nodes is
+ * known. A replacement that reaches back before the turn stands before them, and shadows them up to where
+ * its range ends. Among several of those the order is not known, but each names all that it shadows.
  */
 export class VisibleTail {
   #own: number[] = []
@@ -18,19 +18,20 @@ export class VisibleTail {
     if (surfaceOp === undefined) return
     if (surfaceOp === 'append') this.#own.push(seq)
     else if (surfaceOp.op === 'restore') this.#restore(surfaceOp.node)
-    else this.#replace(seq, this.#own.indexOf(surfaceOp.start), this.#own.indexOf(surfaceOp.end), sourceEventSeqs)
+    else this.#replace(seq, surfaceOp, sourceEventSeqs)
   }
 
   // --- internal ---
 
-  #replace(seq: number, from: number, to: number, sources: readonly number[]): void {
-    if (from >= 0 && to >= from) {
+  #replace(seq: number, { start, end }: { start: number; end: number }, sources: readonly number[]): void {
+    const from = this.#own.indexOf(start)
+    const to = this.#own.indexOf(end)
+    if (from >= 0) {
       this.#below.set(seq, { own: this.#own.splice(from, to - from + 1, seq), reachingBack: [] })
       return
     }
     const isShadowed = (node: number) => sources.includes(node)
-    this.#below.set(seq, { own: this.#own.filter(isShadowed), reachingBack: this.#reachingBack.filter(isShadowed) })
-    this.#own = this.#own.filter(node => !isShadowed(node))
+    this.#below.set(seq, { own: this.#own.splice(0, to + 1), reachingBack: this.#reachingBack.filter(isShadowed) })
     this.#reachingBack = [...this.#reachingBack.filter(node => !isShadowed(node)), seq]
   }
 
