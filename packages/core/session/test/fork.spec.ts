@@ -37,6 +37,18 @@ describe('a fork', () => {
     expect(parent.header).not.toHaveProperty('parent')
   })
 
+  test('knows no start or header behind its beginning', () => {
+    const parent = say(Session.create(), 2)
+    parent.append('turn/start', { turn: 1 })
+    parent.append('step/start', { turn: 1, step: 1 })
+    const child = parent.fork({ length: 2 })
+    say(child, 3)
+    expect([child.lastSeqOf('turn/start'), child.lastSeqOf('step/start')]).toEqual([undefined, undefined])
+    child.append('turn/start', { turn: 1 })
+    expect([child.lastSeqOf('turn/start'), child.lastSeqOf('turn/start', 5)]).toEqual([5, undefined])
+    expect(parent.lastSeqOf('turn/start')).toBe(2)
+  })
+
   test('and its parent grow apart', () => {
     const parent = eventful()
     const before = observe(parent)

@@ -279,6 +279,13 @@ describe('landmarks that lie are refused', () => {
     ['a marker beyond the log', l => ({ markers: [...l.markers, { ...l.markers[0], seq: 14 }] })],
     ['turns beyond the log', () => ({ turns: [1, 14] })],
     ['turns that fall', () => ({ turns: [5, 1] })],
+    ['a turn twice', () => ({ turns: [1, 1] })],
+    ['a marker without an op', l => ({ markers: l.markers.map(({ surfaceOp: _, ...marker }) => marker) })],
+    ['a marker with an op of null', l => ({ markers: l.markers.map(marker => ({ ...marker, surfaceOp: null })) })],
+    [
+      'a marker with an op of another kind',
+      l => ({ markers: l.markers.map(marker => ({ ...marker, surfaceOp: { op: 'undo' } })) }),
+    ],
     ['steps that are no seqs', () => ({ steps: [0.5] })],
     ['a header beyond the log', l => ({ headers: [{ ...l.headers[0], seq: 99 }] })],
     ['a header that is another event', l => ({ headers: [{ ...l.headers[0], type: 'turn/start' }] })],
@@ -326,6 +333,37 @@ describe('landmarks that lie are refused', () => {
     expect(refusal(() => session.at(7)).code).toBe('HISTORY_UNREADABLE')
     // One that is not listed says nothing false of another event.
     for (const seq of [1, 5]) expect(session.at(seq)?.seq).toBe(seq)
+  })
+
+  test('any of several starts that is another event is found out when it is read', () => {
+    const session = new Store(log()).resume({ landmarks: { ...good(), turns: [1, 7, 9], steps: [5] } })
+    for (const seq of [7, 9]) expect(refusal(() => session.at(seq)).code).toBe('HISTORY_UNREADABLE')
+    for (const seq of [1, 5]) expect(session.at(seq)?.seq).toBe(seq)
+    const swapped = new Store(log()).resume({ landmarks: { ...good(), turns: [5], steps: [1] } })
+    for (const seq of [1, 5]) expect(refusal(() => swapped.at(seq)).code).toBe('HISTORY_UNREADABLE')
+  })
+
+  test('a header that is not listed is found out when it is read', () => {
+    const session = new Store(log()).resume({ landmarks: { ...good(), headers: [] } })
+    expect(refusal(() => session.at(0)).code).toBe('HISTORY_UNREADABLE')
+    expect(session.at(1)?.seq).toBe(1)
+  })
+
+  test('a marker that is not listed is found out when its event is read', () => {
+    const shadowed = [...log()]
+    const markers = good().markers.filter(({ seq }) => seq < 8)
+    const surface = markers.map(({ seq }) => reread(shadowed)[seq]!)
+    const session = new Store(shadowed).resume({ landmarks: { ...good(), markers, surface } })
+    expect(session.at(7)?.seq).toBe(7)
+    for (const seq of [8, 10, 11, 13]) expect(refusal(() => session.at(seq)).code).toBe('HISTORY_UNREADABLE')
+  })
+
+  test('what becomes of a marker later changes nothing', () => {
+    const landmarks = good()
+    const session = new Store(log()).resume({ landmarks })
+    for (const { surfaceOp } of landmarks.markers) if (surfaceOp !== 'append') Object.assign(surfaceOp, { start: 99 })
+    expect(session.surfaceAt(14)).toEqual(VISIBLE)
+    expect(session.at(10)?.seq).toBe(10)
   })
 
   test('an event is a marker or a start, not both', () => {
