@@ -8,7 +8,7 @@ export const parts = {
       ...['surface', 'mark-surface', 'projection', 'seal-event'],
       ...['repair', 'visible-tail', 'landmark-index', 'resume-landmarks'],
     ]),
-    specs: [`${kernel}/test/!(memory|types|admission).spec.ts`],
+    specs: [`${kernel}/test/!(memory|types).spec.ts`],
   },
   jsonl: {
     mutated: filesOf(jsonl, [
