@@ -5,10 +5,6 @@ import { below, type Random } from './seeded.js'
 /** The `time` of an event says who wrote it where: the epoch of its writer, and its seq. */
 export const STAMP = 1_000_000
 
-export function stampOf(epoch: number, seq: number): number {
-  return epoch * STAMP + seq
-}
-
 /** The same for the same bytes, whoever computes it. */
 export function digestOf(events: readonly SessionEvent[]): number {
   return events.reduce((crc, event) => crc32(JSON.stringify(event), crc), 0)
