@@ -14,12 +14,15 @@ export interface Figures extends Findings {
   checks: number
 }
 
+/** A disk on which a promise does not hold. */
+export class FoundOut extends Error {}
+
 interface Recorded extends Recording {
   readonly marks: readonly Mark[]
 }
 
 /** Lets a run happen and writes down what it told the disk; its owners are then dead. */
-export async function record({ run, faults }: ReferenceRun): Promise<Recorded> {
+async function record({ run, faults }: ReferenceRun): Promise<Recorded> {
   const witness = new Witness(faults)
   await run(witness)
   witness.disk.rewrite(bury)
@@ -47,9 +50,12 @@ export async function losePower(run: ReferenceRun, most: number, seed: number): 
     try {
       await checkPromises(disk(), at.promises, figures, figures.checks % WHOLE_EVERY === 1)
     } catch (cause) {
-      throw new Error(`${run.name}: broken after change ${upTo} of ${recorded.changes.length}, on ${key}: ${cause}`, {
-        cause,
-      })
+      throw new FoundOut(
+        `${run.name}: broken after change ${upTo} of ${recorded.changes.length}, on ${key}: ${cause}`,
+        {
+          cause,
+        },
+      )
     }
     if (!disks.has(key)) figures.states += 1
     disks.add(key)
@@ -86,8 +92,8 @@ const STATES = Number(process.env.PALIMPSEST_STATES ?? 200_000)
 export function testPowerLoss(runs: readonly ReferenceRun[], part = 1): void {
   // The store takes many buffers of a few KiB each time it is opened.
   Buffer.poolSize = 1 << 20
-  const share = Math.ceil((STATES * part) / REFERENCE_RUNS.length)
-  test.each(runs.map(run => [run.name, run] as const))('%s', { timeout: 60_000 + share * 20 }, async (_, run) => {
+  test.each(runs.map(run => [run.name, run] as const))('%s', { timeout: 60_000 + STATES * 2 }, async (_, run) => {
+    const share = Math.ceil((STATES * part * weightOf(run)) / WEIGHTS)
     const seed = Number(process.env.PALIMPSEST_SEED ?? 1)
     const before = process.cpuUsage().user
     const figures = await losePower(run, share, seed)
@@ -101,7 +107,10 @@ export function testPowerLoss(runs: readonly ReferenceRun[], part = 1): void {
 
 const IDLE_DRAWS = 40
 /** Going all the way that applications go costs several times as much. */
-const WHOLE_EVERY = 8
+const WHOLE_EVERY = 16
+
+const weightOf = ({ weight = 1 }: ReferenceRun) => weight
+const WEIGHTS = REFERENCE_RUNS.reduce((sum, run) => sum + weightOf(run), 0)
 
 /** The last thing that was said before the next change. */
 function promisesAt(marks: readonly Mark[], upTo: number): { index: number; promises: Promises } {

@@ -68,9 +68,9 @@ export async function checkPromises(
   await checkAfterPowerLoss(store, promises, lengths)
 }
 
-export class BrokenPromise extends Error {}
+class BrokenPromise extends Error {}
 
-export function isKept(disk: SimulatedDisk, id: string, bytes: Buffer): boolean {
+function isKept(disk: SimulatedDisk, id: string, bytes: Buffer): boolean {
   const files = disk.namesIn(STORE).filter(name => name.startsWith(`${id}.jsonl`) || name.startsWith(`${id}.torn-`))
   return files.some(name => disk.contentOf(`${STORE}/${name}`)!.includes(bytes))
 }
