@@ -103,6 +103,8 @@ function modelOf({ scheduler, random }: Scene, live: Live): ModelPort {
 }
 
 function hang(live: Live, signal: AbortSignal): Promise<undefined> {
+  // A stream that was left behind is told nothing more.
+  if (signal.aborted) return Promise.resolve(undefined)
   live.isHanging = true
   return new Promise(resolve =>
     signal.addEventListener('abort', () => {

@@ -135,16 +135,20 @@ export class SimulatedDisk {
     this.#unsafeNames.push(change)
   }
 
-  /** What a sync that starts now makes safe, once it ends. A failed one leaves what reads show, and forgets it. */
+  /**
+   * What a sync that starts now makes safe, once it ends. A failed one leaves a file's changes to reads and
+   * forgets them, as Linux does; the names in a directory stay in the journal for the next.
+   */
   #sync({ inode }: Handle): () => Error | null {
     if (this.lies.isUnsynced) return () => null
     const count = inode === ROOT ? this.#unsafeNames.length : inode.unsafe.length
     return () => {
       const fails = this.failsSync
       this.failsSync = false
-      const safe = <T>(changes: T[]) => (fails ? chosen(changes, this.#random) : changes)
-      if (inode === ROOT) for (const change of safe(this.#unsafeNames.splice(0, count))) change(this.#safeNames)
-      else for (const change of safe(inode.unsafe.splice(0, count))) inode.safe.apply(change)
+      if (inode !== ROOT) {
+        const changes = inode.unsafe.splice(0, count)
+        for (const change of fails ? chosen(changes, this.#random) : changes) inode.safe.apply(change)
+      } else if (!fails) for (const change of this.#unsafeNames.splice(0, count)) change(this.#safeNames)
       return fails ? this.#failure('EIO', 'sync') : null
     }
   }

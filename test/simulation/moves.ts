@@ -57,7 +57,7 @@ export const MOVES: Readonly<Record<Move, (world: World, process: Process, id?: 
       'fork',
       id,
       () => forkSession(process.backend, parent, { id, length, ...options(world, process) }),
-      oracle.forking(parent, length),
+      oracle.forking(id, parent, length),
       parent,
     )
   },

@@ -37,6 +37,8 @@ export class Oracle {
   /** What was seen to happen. */
   readonly counts = { requests: 0, tools: 0, repairs: 0, results: 0 }
   readonly #records = new Map<string, Record>()
+  /** By child, parent and length: what was known of the parent. */
+  readonly #parents = new Map<string, Record>()
   readonly #scheduler: Scheduler
   readonly #random: Random
 
@@ -113,6 +115,8 @@ export class Oracle {
     const least = isLatest ? record.truth.length : known
     if (session.length < least) this.fail(`${id}: ${least} events were acknowledged, ${session.length} came back`)
     if (report.repaired.length > 0) this.counts.repairs += 1
+    // Nobody heard that it was made.
+    if (!record.exists) this.#inherit(session)
     record.exists = true
     record.isDoomed &&= !isLatest
     record.isRotten &&= !isLatest
@@ -121,20 +125,19 @@ export class Oracle {
     return this.#claim(id, epoch, open)
   }
 
-  /** The child's events up to `length` are the parent's; what ran there ran in both. */
-  forking(parent: string, length: number): (id: string, epoch: number, open: OpenSession) => Claim {
+  /** The child's events up to `length` are the parent's. */
+  forking(child: string, parent: string, length: number): (id: string, epoch: number, open: OpenSession) => Claim {
     const record = this.#record(parent)
     const shared = record.truth.slice(0, length)
+    this.#parents.set(`${child} ${parent} ${length}`, record)
     return (id, epoch, open) => {
       const claim = this.created(id, epoch, open)
+      this.#inherit(open.session)
       if (record !== this.#record(parent)) return claim
       const first = this.#scheduler.observe(() => open.session.slice(0, shared.length))
       const events = first.map(event => JSON.stringify(event))
       if (events.join('\n') !== shared.join('\n')) this.fail(`${id}: does not begin as ${parent} does`)
-      const child = this.#record(id)
-      for (const [key, seq] of record.started) if (seq < length) child.started.set(key, seq)
-      for (const [key, output] of record.returned) child.returned.set(key, output)
-      this.#checkLog(child, open.session)
+      this.#checkLog(this.#record(id), open.session)
       return claim
     }
   }
@@ -256,6 +259,15 @@ export class Oracle {
     const record = this.#records.get(id) ?? newRecord()
     this.#records.set(id, record)
     return record
+  }
+
+  /** What ran in the shared part ran in both. */
+  #inherit({ id, header: { parent } }: Session): void {
+    const record = parent && this.#parents.get(`${id} ${parent.id} ${parent.length}`)
+    if (record === undefined) return
+    const child = this.#record(id)
+    for (const [key, seq] of record.started) if (seq < parent!.length) child.started.set(key, seq)
+    for (const [key, output] of record.returned) child.returned.set(key, output)
   }
 
   #claim(id: string, epoch: number, { session }: OpenSession): Claim {

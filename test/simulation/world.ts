@@ -222,7 +222,7 @@ export class World implements Scene {
 
   async #runDry(): Promise<void> {
     for (let steps = 0; await this.#step(); steps++) {
-      if (steps > 20_000)
+      if (steps > MOST_STEPS)
         throw new Error(`no rest after ${steps} steps; waiting: ${this.scheduler.waiting().join(', ')}`)
     }
   }
@@ -242,7 +242,8 @@ export class World implements Scene {
   /** A model that says nothing more has to be cancelled; everything else ends by itself. */
   async #calm(process: Process): Promise<void> {
     const lives = [...process.lives, ...process.closed]
-    while (lives.some(({ isHanging }) => isHanging)) {
+    for (let times = 0; lives.some(({ isHanging }) => isHanging); times++) {
+      if (times > 1000) throw this.#stuck('a model that was told to stop')
       for (const { agent, isHanging } of lives) if (isHanging) await this.#as(process, () => agent.cancel())
       await this.#runDry()
     }
@@ -324,6 +325,8 @@ export class World implements Scene {
 
 /** How much happens: mostly little, as a short story that goes wrong is the better one to read. */
 const LENGTHS = [4, 8, 8, 12, 12, 16, 50]
+/** What takes more goes round in circles. */
+const MOST_STEPS = 20_000
 const DAY_MS = 86_400_000
 const START_MS = 1_700_000_000_000
 const REFUSALS = ['SESSION_LOCKED', 'SESSION_FENCED', 'SESSION_EXISTS']
