@@ -28,12 +28,11 @@ export async function storeLarge(backend, id, chunks) {
   await close()
 }
 
-/** Sessions of one short turn, as many as `count`. */
+/** Sessions of one short turn, as many as `count`: some at a time, as each looks at the whole store for its lock. */
 export async function storeMany(backend, count) {
-  for (let i = 0; i < count; i++) {
-    const { session, close } = await createSession(backend, { id: `session-${i}` })
-    appendTurn(session, 1)
-    await close()
+  for (let from = 0; from < count; from += AT_ONCE) {
+    const ids = Array.from({ length: Math.min(AT_ONCE, count - from) }, (_, i) => `session-${from + i}`)
+    await Promise.all(ids.map(id => storeOne(backend, id)))
   }
 }
 
@@ -50,6 +49,14 @@ export function appendTurn(session, turn) {
 }
 
 // --- internal ---
+
+const AT_ONCE = 100
+
+async function storeOne(backend, id) {
+  const { session, close } = await createSession(backend, { id })
+  appendTurn(session, 1)
+  await close()
+}
 
 const userMessage = text => ({ message: { role: 'user', content: [{ type: 'text', text }] } })
 const chunk = (turn, i) => ({ turn, step: 1, chunk: { type: 'text-delta', id: '0', text: ` word${i}` } })
