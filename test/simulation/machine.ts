@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import {
   createMemoryBackend,
   type Lease,
@@ -6,6 +9,7 @@ import {
   type SessionBackend,
 } from '@palimpsest/session-persistence'
 import { createJsonlBackend } from '@palimpsest/session-persistence-jsonl'
+import { createSqliteBackend } from '@palimpsest/session-persistence-sqlite'
 import { DIRECTORY, SimulatedDisk } from './disk.js'
 import type { Random } from './random.js'
 import type { Owner, Scheduler } from './scheduler.js'
@@ -26,6 +30,8 @@ export interface Machine {
   /** Damages the last line of a session that nobody has open; gives its seq. */
   rot?(id: string): number | undefined
   readonly openFiles?: number
+  /** All is over: what it left outside of memory goes. */
+  end?(): Promise<void>
 }
 
 export type MachineOf = (
@@ -63,9 +69,36 @@ export const jsonlMachine: MachineOf = (scheduler, random, kill, bugs = {}) => {
   }
 }
 
-/** The memory store, whose calls take their time and sometimes fail, before or after they took effect. */
 export const memoryMachine: MachineOf = (scheduler, random, kill, bugs = {}) => {
   const store: MemoryStore = new Map()
+  const looksCurrent = (lease: Lease) => Object.assign(store.get(lease.id)!, { epoch: lease.epoch, isHeld: true })
+  const beforeAppend = bugs.isUnfenced ? looksCurrent : undefined
+  return slowMachine(scheduler, random, kill, { boot: () => createMemoryBackend(store), beforeAppend })
+}
+
+/** The SQLite store on a real file. Processes are killed, and no power is lost. */
+export const sqliteMachine: MachineOf = (scheduler, random, kill) => {
+  const directory = mkdtempSync(join(tmpdir(), 'palimpsest-simulation-'))
+  const backends: SessionBackend[] = []
+  const boot = () => {
+    const backend = createSqliteBackend({ file: join(directory, 'sessions.sqlite') })
+    backends.push(backend)
+    return backend
+  }
+  const end = async () => {
+    for (const backend of backends) await backend.close()
+    rmSync(directory, { recursive: true })
+  }
+  return Object.assign(slowMachine(scheduler, random, kill, { boot }), { end })
+}
+
+interface Store {
+  boot(): SessionBackend
+  beforeAppend?: ((lease: Lease) => void) | undefined
+}
+
+/** A store whose calls take their time and sometimes fail, before or after they took effect. */
+function slowMachine(scheduler: Scheduler, random: Random, kill: (owner: Owner) => void, store: Store): Machine {
   const state = { fails: 0, kills: undefined as Owner | undefined, hasFailed: false }
   const fault = (call: string) => {
     if (state.kills === scheduler.current) kill(scheduler.current)
@@ -77,11 +110,10 @@ export const memoryMachine: MachineOf = (scheduler, random, kill, bugs = {}) => 
   }
   return {
     boot: watch =>
-      intercepted(watch(createMemoryBackend(store)), async (call, run, [lease]) => {
+      intercepted(watch(store.boot()), async (call, run, [lease]) => {
         await scheduler.wait(call)
         fault(call)
-        if (bugs.isUnfenced && call === 'append')
-          Object.assign(store.get((lease as Lease).id)!, lease, { isHeld: true })
+        if (call === 'append') store.beforeAppend?.(lease as Lease)
         const result = await run()
         await scheduler.wait(`${call} done`)
         fault(call)

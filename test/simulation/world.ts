@@ -55,6 +55,7 @@ export async function simulate(
     world.oracle.fail(error)
   } finally {
     uninstall()
+    await world.machine.end?.()
   }
   const { scheduler, oracle } = world
   const counts = { ...world.counts, ...oracle.counts }
@@ -115,7 +116,7 @@ export class World implements Scene {
         this.counts[what] = (this.counts[what] ?? 0) + 1
       },
       error => {
-        const code = (error as { code?: string }).code ?? String(error)
+        const code = (error as { code?: string }).code ?? (error as Error).name
         end(code)
         if (process.state === 'dead') return
         this.counts[code] = (this.counts[code] ?? 0) + 1
@@ -196,7 +197,8 @@ export class World implements Scene {
   async #befall(fault: Fault): Promise<void> {
     this.scheduler.note(fault)
     FAULTS[fault](this, this.random.pick(this.processes))
-    this.counts[fault] = (this.counts[fault] ?? 0) + 1
+    const isReal = (fault !== 'losePower' || this.machine.losePower) && (fault !== 'rot' || this.machine.rot)
+    if (isReal) this.counts[fault] = (this.counts[fault] ?? 0) + 1
   }
 
   async #as(process: Process, run: () => void): Promise<void> {
