@@ -17,10 +17,18 @@ export const stages = [
   { name: 'race', specs: ['test/torture/race'], size: { PALIMPSEST_TAKEOVERS: 150 }, isSeeded: true },
   { name: 'stopped', specs: ['test/torture/stopped', 'test/torture/identity'], size: {} },
   { name: 'power-loss', specs: [`${JSONL}/power-loss`], size: { PALIMPSEST_STATES: 10_000_000 }, isSeeded: true },
-  { name: 'faults', specs: [`${JSONL}/fault`, `${JSONL}/damage`], size: {} },
-  { name: 'flips', specs: [`${SQLITE}/damage`], size: { PALIMPSEST_FLIPS: 20_000 }, isSeeded: true },
-  { name: 'simulation', specs: ['test/simulation'], size: { PALIMPSEST_SEEDS: 200_000 } },
-  { name: 'following', specs: ['test/following'], size: { PALIMPSEST_WATCH_ROUNDS: 100 } },
+  { name: 'faults', specs: [`${JSONL}/fault`, `${JSONL}/io-faults`, `${JSONL}/damage`], size: {} },
+  { name: 'flips-jsonl', specs: [`${JSONL}/flips`], size: { PALIMPSEST_FLIPS: 'all' } },
+  { name: 'flips-sqlite', specs: [`${SQLITE}/damage`], size: { PALIMPSEST_FLIPS: 20_000 }, isSeeded: true },
+  // Times as many as in `npm test`; a seed of its own would run that one only.
+  { name: 'simulation', specs: ['test/simulation'], size: { PALIMPSEST_SEEDS: 20 } },
+  {
+    name: 'following',
+    specs: ['test/following', `${JSONL}/follow-random`],
+    size: { PALIMPSEST_WATCH_ROUNDS: 100, PALIMPSEST_FOLLOW_ROUNDS: 5_000 },
+    isSeeded: true,
+  },
+  { name: 'salvage', specs: ['apps/cli/test/salvage'], size: { PALIMPSEST_SALVAGE_ROUNDS: 50 }, isSeeded: true },
   {
     name: 'kernel',
     specs: ['packages/core/session/test/random-operations', 'packages/core/session/test/repair-edits'],
