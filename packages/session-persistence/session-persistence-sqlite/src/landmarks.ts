@@ -8,7 +8,7 @@ import {
 } from '@palimpsest/session'
 import type { Part } from './chain.js'
 import type { Handle } from './handle.js'
-import { COLUMNS, decodeRow, type EventRow, isSoundRow } from './record.js'
+import { COLUMNS, decodeRow, type EventRow, isSoundRow, typeOf } from './record.js'
 import { readEvents } from './scan.js'
 import { placeOf } from './schema.js'
 import { restoreTexts } from './texts.js'
@@ -104,7 +104,7 @@ class Landmarks {
   addRow(db: Handle, row: EventRow): void {
     const whole = () => (row[7] === null ? decodeRow(row) : restoreTexts(db, decodeRow(row), row[7]))
     if (row[4] !== null) this.#sources.set(row[0], () => markerOf(row))
-    this.#note(row[0], row[2], row[6] !== null, () => markerOf(row, null), whole)
+    this.#note(row[0], typeOf(row[2]), row[6] !== null, () => markerOf(row, null), whole)
   }
 
   result(readFrom: (seq: number) => SessionEvent[]): FoundLandmarks {

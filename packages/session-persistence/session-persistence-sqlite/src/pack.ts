@@ -4,6 +4,9 @@ import type { SessionEvent } from '@palimpsest/session'
 /** At most so many events lie in one pack, so that reading one of them costs little. */
 export const LARGEST_PACK = 1024
 
+/** And about so much JSON text, in UTF-16 units: a pack is one string while it is made and read. */
+export const LARGEST_PACK_TEXT = 1024 * 1024
+
 /** What a pack keeps of a chunk: its seq follows from its place in the pack. */
 export interface PackedChunk {
   readonly time: number

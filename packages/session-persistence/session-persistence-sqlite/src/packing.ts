@@ -1,6 +1,6 @@
 import type { Batch } from './append.js'
 import type { Handle } from './handle.js'
-import { crcOfPack, encodePack, LARGEST_PACK, type PackedChunk } from './pack.js'
+import { crcOfPack, encodePack, LARGEST_PACK, LARGEST_PACK_TEXT, type PackedChunk } from './pack.js'
 import { bytesOfRow, COLUMNS, type EventRow, isSoundRow } from './record.js'
 import { placeOf } from './schema.js'
 
@@ -8,6 +8,8 @@ import { placeOf } from './schema.js'
 export interface Run {
   readonly first: number
   readonly chunks: PackedChunk[]
+  /** What their data takes, in UTF-16 units. */
+  textLength: number
   /** What their rows take, of those that have rows. */
   rowBytes: number
   /** The seqs of those below this one have rows, which go. */
@@ -80,12 +82,18 @@ function isPlain([, , type, , sources, op, ignorable, texts]: EventRow): boolean
 function addToRun(runs: Run[], row: EventRow, isStored: boolean): void {
   const [seq, time, , data] = row
   let run = runs.at(-1)
-  if (run === undefined || run.first + run.chunks.length !== seq || run.chunks.length === LARGEST_PACK) {
-    run = { first: seq, chunks: [], rowBytes: 0, storedTo: seq }
+  if (run === undefined || run.first + run.chunks.length !== seq || isFull(run, data)) {
+    run = { first: seq, chunks: [], textLength: 0, rowBytes: 0, storedTo: seq }
     runs.push(run)
   }
   run.chunks.push({ time, data })
+  run.textLength += data.length
   if (!isStored) return
   run.rowBytes += bytesOfRow(row)
   run.storedTo = seq + 1
+}
+
+/** A chunk that is larger than a pack may be has one to itself. */
+function isFull({ chunks, textLength }: Run, data: string): boolean {
+  return chunks.length === LARGEST_PACK || textLength + data.length > LARGEST_PACK_TEXT
 }

@@ -8,6 +8,7 @@ export const COLUMNS = 'seq, time, type, data, source_event_seqs, surface_op, ig
 export type EventRow = [
   seq: number,
   time: number,
+  /** As JSON text where the type begins with a quotation mark, or holds half of a surrogate pair; `typeOf` tells. */
   type: string,
   data: string,
   sourceEventSeqs: string | null,
@@ -29,7 +30,7 @@ export function encodeRow(event: SessionEvent): EventRow {
   return [
     seq,
     time,
-    type,
+    storedType(type),
     JSON.stringify(event.data),
     sourceEventSeqs === undefined ? null : JSON.stringify(sourceEventSeqs),
     surfaceOp === undefined ? null : surfaceOp === 'append' ? APPEND : JSON.stringify(surfaceOp),
@@ -69,11 +70,16 @@ export function isSoundRow(row: unknown[], key: number): row is EventRow {
 
 /** The event of a sound row; `data` as it is stored, without the strings that lie elsewhere. Throws on what is no JSON. */
 export function decodeRow([seq, time, type, data, sources, op, ignorable]: EventRow): SessionEvent {
-  const event: Record<string, unknown> = { seq, time, type, data: JSON.parse(data) }
+  const event: Record<string, unknown> = { seq, time, type: typeOf(type), data: JSON.parse(data) }
   if (sources !== null) event.sourceEventSeqs = JSON.parse(sources)
   if (op !== null) event.surfaceOp = op === APPEND ? 'append' : JSON.parse(op)
   if (ignorable !== null) event.ignorable = true
   return event as unknown as SessionEvent
+}
+
+/** The type that a sound row's column stands for. */
+export function typeOf(stored: string): string {
+  return stored.startsWith('"') ? JSON.parse(stored) : stored
 }
 
 /** About what a row takes. */
@@ -85,10 +91,17 @@ export function bytesOfRow(row: EventRow): number {
 // --- internal ---
 
 const APPEND = '"append"'
+/** Half of a surrogate pair, which has no UTF-8 form. */
+const LONE_SURROGATE = /\p{Surrogate}/u
 /** Place, seq, time, crc, and what SQLite adds to a row. */
 const FIXED_BYTES = 32
 
-/** The event as a line, up to its closing brace. */
+/** As it is; as JSON text where the column could not hold it, or where it looks like JSON text itself. */
+function storedType(type: string): string {
+  return type.startsWith('"') || LONE_SURROGATE.test(type) ? JSON.stringify(type) : type
+}
+
+/** What the checksum is taken of: the event as a line, up to its closing brace, the type as it is stored. */
 function lineOf([seq, time, type, data, sources, op, ignorable]: EventRow): string {
   let line = `{"seq":${seq},"time":${time},"type":${JSON.stringify(type)},"data":${data}`
   if (sources !== null) line += `,"sourceEventSeqs":${sources}`

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { openSession } from '@palimpsest/session-persistence'
 import { createSqliteBackend, SCHEMA_VERSION } from '@palimpsest/session-persistence-sqlite'
 import { describe, expect, test } from 'vitest'
 import { assertSqliteVersion } from '../src/handle.js'
@@ -51,6 +52,26 @@ test('provenance and surface operations lie in nullable columns of JSON text', a
       expect(row.op).toBe(event.surfaceOp === undefined ? null : JSON.stringify(event.surfaceOp))
     }
   })
+})
+
+test('a type is kept whatever is in it, also what a column of text cannot hold', async () => {
+  const file = newFile()
+  const header = { version: 0, id: 'log', createdAt: 0 }
+  const types = ['x\ud800', '\udc00\ud800', '\u0000', '"', '"x"', '"x\ud800"', '', '__proto__', '\ufffd', '😀']
+  const events = types.map((type, seq) => ({ seq, time: seq, type, data: null, ignorable: true })) as never[]
+  const backend = openStore(file)
+  await store(backend, { header, events })
+  await expect(backend.read('log')).resolves.toMatchObject({ events, damage: [] })
+  const required = Array.from({ length: 2000 }, (_, seq) => ({
+    seq,
+    time: seq,
+    type: 'required \ud800',
+    data: null,
+  })) as never[]
+  await store(backend, { header: { ...header, id: 'large' }, events: required })
+  const { report, ...open } = await openSession(backend, 'large', { acceptUnknown: ['required \ud800'] })
+  expect([report.readOnly, report.damage]).toEqual([false, []])
+  await open.close()
 })
 
 describe('what is not ours is refused, and left as it is', () => {

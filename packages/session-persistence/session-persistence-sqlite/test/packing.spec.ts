@@ -76,6 +76,24 @@ test('a long run of chunks is packed in pieces, and any part of it can be read',
   }
 })
 
+test('chunks that are large together lie in several packs, one that is larger than any in its own', async () => {
+  const file = newFile()
+  const header = { version: 0, id: 'log', createdAt: 0 }
+  // Many strings, none of them large enough to be stored as a text.
+  const parts = (n: number) => Array.from({ length: n }, (_, i) => `${i}-`.padEnd(1000, 'x'))
+  const chunk = (seq: number, n: number) => ({ seq, time: seq, type: 'assistant/chunk', data: { parts: parts(n) } })
+  const events = [
+    { seq: 0, time: 0, type: 'turn/start', data: { turn: 1 } },
+    ...Array.from({ length: 40 }, (_, i) => chunk(i + 1, i === 20 ? 2500 : 100)),
+    { seq: 41, time: 1, type: 'turn/end', data: { turn: 1, reason: { kind: 'completed' } } },
+  ] as never[]
+  const backend = openStore(file)
+  await store(backend, { header, events }, 7)
+  expect(count(file, 'SELECT count(*) FROM events')).toBe(2)
+  expect(count(file, 'SELECT count(*) FROM packs')).toBe(5)
+  expect((await backend.read('log'))!.events).toEqual(events)
+})
+
 describe('large texts', () => {
   const session = (id: string, texts: readonly string[]) => ({
     header: { version: 0, id, createdAt: 0 },
