@@ -2,24 +2,25 @@ import type { Line } from './lines.js'
 import { type Crc, decodeRecord, TAIL_BYTES } from './record.js'
 
 export interface GluedPiece {
-  readonly value: unknown
+  readonly value: object
   readonly crc: Crc
   readonly offset: number
   readonly bytes: number
 }
 
 /**
- * The records on a line that is not one record: several that lost the newline between them, or a
- * torn stub with a whole record behind it. Only what passes its checksum.
+ * The records on a line that is not one record: several that lost the newline between them, or a torn stub
+ * with whole records behind it. Only what passes its checksum, and never a record that is part of another's
+ * data: what such a one is followed by is the rest of that data.
  */
 export function splitGlued(line: Line): GluedPiece[] {
   const pieces: GluedPiece[] = []
   let free = line.start
   const tails = placesOf(TAIL_START, line).map(at => at + TAIL_BYTES)
-  for (const start of [line.start, ...placesOf(RECORD_START, line)]) {
-    if (start < free || (start === line.start && pieces.length > 0)) continue
+  for (const start of new Set([line.start, ...placesOf(RECORD_START, line)])) {
+    if (start < free) continue
     const piece = pieceAt(line, start, tails)
-    if (piece === undefined) continue
+    if (piece === undefined || (start > free && !isAtEnd(line, start + piece.bytes))) continue
     free = start + piece.bytes
     const newline = free === line.end ? line.start + line.bytes - line.end : 0
     pieces.push({ ...piece, bytes: piece.bytes + newline })
@@ -53,4 +54,10 @@ function pieceAt(line: Line, start: number, tails: readonly number[]): GluedPiec
     return { value: record.value, crc: record.crc, offset: line.offset + start - line.start, bytes: end - start }
   }
   return undefined
+}
+
+/** Whether the line ends here, or a record begins, as far as it goes. */
+function isAtEnd({ buffer, end }: Line, at: number): boolean {
+  const next = buffer.subarray(at, Math.min(end, at + RECORD_START.length))
+  return next.equals(RECORD_START.subarray(0, next.length))
 }

@@ -50,7 +50,7 @@ export function* readLines(
     if (offset + filled - start >= to) break
     ;[buffer, start, filled] = makeRoom(buffer, start, filled)
     searched = filled
-    const position = offset + filled - start
+    const position = offset + filled
     const wanted = buffer.subarray(filled, Math.min(buffer.length, filled + to - position))
     const got = read(wanted, position)
     if (got === 0) break

@@ -124,8 +124,7 @@ function headerDamage(code: 'HEADER_TORN' | 'HEADER_DAMAGED', bytes: number): Da
   return { code, where: { line: 1, offset: 0 }, bytes, kept: null }
 }
 
-function isHeader(value: unknown): value is SessionHeader {
-  if (typeof value !== 'object' || value === null) return false
+function isHeader(value: object): value is SessionHeader {
   const { id, version, createdAt } = value as Partial<SessionHeader>
   return typeof id === 'string' && typeof version === 'number' && typeof createdAt === 'number'
 }
@@ -134,7 +133,7 @@ function isHeader(value: unknown): value is SessionHeader {
 function foreignHeader(text: string): SessionHeader | undefined {
   if (/,"crc":"[^"]*"\}$/.test(text)) return undefined
   try {
-    const value: unknown = JSON.parse(text)
+    const value: object = JSON.parse(text)
     return isHeader(value) && value.version !== 0 ? value : undefined
   } catch {
     return undefined

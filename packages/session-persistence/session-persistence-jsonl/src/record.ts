@@ -13,7 +13,8 @@ export function crcText(crc: Crc): string {
 }
 
 export interface DecodedRecord {
-  readonly value: unknown
+  /** The text ends in a brace: no other JSON does. */
+  readonly value: object
   readonly crc: Crc
 }
 
@@ -81,7 +82,7 @@ export function decodeRecord(
   const comma = bytes[tail]!
   bytes[tail] = CLOSING_BRACE
   try {
-    return { value: parse(bytes.toString('utf8', start, tail + 1)), crc }
+    return { value: parse(bytes.toString('utf8', start, tail + 1)) as object, crc }
   } catch {
     return undefined
   } finally {

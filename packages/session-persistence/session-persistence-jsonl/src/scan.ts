@@ -60,15 +60,17 @@ export class Scan {
     const { offset, stopOffset, stopSeq = Number.POSITIVE_INFINITY } = this.#start
     if (this.seq >= stopSeq) return
     for (const line of readLines(this.#read, offset, stopOffset)) {
+      let end = line.offset + line.bytes
       for (const record of this.#recordsOf(line)) {
-        if (record.event.seq >= stopSeq) return this.#reportLost(stopSeq)
+        end = record.offset + record.bytes
+        if (record.event.seq >= stopSeq) return this.#reportLost()
         if (this.#accept(record, line)) yield record
         if (this.seq >= stopSeq) return
       }
-      this.#reportRest(line)
+      this.#reportRest(line, end)
       this.#line += 1
     }
-    if (stopSeq < Number.POSITIVE_INFINITY) this.#reportLost(stopSeq)
+    if (stopSeq < Number.POSITIVE_INFINITY) this.#reportLost()
   }
 
   // --- internal ---
@@ -113,15 +115,15 @@ export class Scan {
   }
 
   /** What a line holds behind its last record is no part of that one: at the end of a log it is tail. */
-  #reportRest({ offset, bytes, terminated }: Line): void {
-    const isWithin = this.end > offset && this.end < offset + bytes
-    if (isWithin) this.#report(terminated ? 'RECORD_DAMAGED' : 'RECORD_TORN', this.end, offset + bytes - this.end)
+  #reportRest({ offset, bytes, terminated }: Line, from: number): void {
+    const rest = offset + bytes - from
+    if (rest > 0) this.#report(terminated ? 'RECORD_DAMAGED' : 'RECORD_TORN', from, rest)
   }
 
   /** Bad bytes in front of where the scan had to get to are a hole too. */
-  #reportLost(stopSeq: number): void {
+  #reportLost(): void {
     const bad = this.damage.slice(this.tailFrom)
-    if (bad.length === 0 || this.seq >= stopSeq) return
+    if (bad.length === 0) return
     const where = { line: this.#endLine, offset: this.end, seq: this.seq }
     this.damage.push({ code: 'LOG_HOLE', where, bytes: bad.reduce((sum, { bytes }) => sum + bytes, 0), kept: null })
     this.lostFrom ??= this.seq
@@ -129,7 +131,7 @@ export class Scan {
 
   /** Neighbours of one kind make one entry, so that a long bad stretch stays one line of a report. */
   #report(code: DamageCode, offset: number, bytes: number): void {
-    const last = this.damage.length > this.tailFrom ? this.damage.at(-1) : undefined
+    const last = this.damage.at(-1)
     if (last?.code === code && last.where.offset! + last.bytes === offset) {
       last.bytes += bytes
       return
@@ -149,8 +151,7 @@ export class Scan {
 
 const NONE: readonly ScannedRecord[] = []
 
-function isEvent(value: unknown): value is SessionEvent {
-  if (typeof value !== 'object' || value === null) return false
+function isEvent(value: object): value is SessionEvent {
   const { seq, type, time } = value as Partial<SessionEvent>
   return Number.isSafeInteger(seq) && seq! >= 0 && typeof type === 'string' && typeof time === 'number'
 }

@@ -224,7 +224,7 @@ async function drain(scan: Scan, onRecord: OnRecord): Promise<void> {
   }
 }
 
-/** The index, if its last checkpoint names a record that is still there, letter by letter. */
+/** The index, if its last checkpoint names a record that is still there, letter by letter and with its newline. */
 function boundIndex(file: LogFile, line: HeaderLine, base: number, stopSeq = Number.POSITIVE_INFINITY) {
   const { size } = file.disk.fstatSync(file.fd)
   if (size < INDEX_FROM_BYTES) return undefined
@@ -238,7 +238,7 @@ function boundIndex(file: LogFile, line: HeaderLine, base: number, stopSeq = Num
 function isBound(file: LogFile, { lastOffset, lastCrc, end, to }: Stretch): boolean {
   const bytes = Buffer.allocUnsafe(end - lastOffset)
   if (file.read(bytes, lastOffset) !== bytes.length) return false
-  const record = decodeRecord(bytes, 0, bytes.at(-1) === 0x0a ? bytes.length - 1 : bytes.length)
+  const record = decodeRecord(bytes, 0, bytes.length - 1)
   return record?.crc === lastCrc && (record.value as SessionEvent).seq === to - 1
 }
 

@@ -52,6 +52,7 @@ describe('a stretch', () => {
   const seqs = (offset: number) => [...Array(FIRST).keys()].map(i => BASE + i).filter(seq => seq % 12 === offset)
 
   test('knows the landmarks of its records', () => {
+    const first = stretchBehind(none, FIRST)
     expect([first.base, first.from, first.to, first.offset]).toEqual([BASE, BASE, BASE + FIRST, START])
     expect(first.turns).toEqual(seqs(0))
     expect(first.steps).toEqual(seqs(3))
@@ -77,6 +78,7 @@ describe('a stretch', () => {
   })
 
   test('gives back each marker as it was, its sources in their order', () => {
+    const first = stretchBehind(none, FIRST)
     for (const placed of first.markers) {
       const { seq, type, surfaceOp, sourceEventSeqs } = mixedEvent(placed.seq) as unknown as ReturnType<typeof markerOf>
       expect(markerOf(placed)).toEqual({ seq, type, surfaceOp, ...(sourceEventSeqs && { sourceEventSeqs }) })
@@ -84,6 +86,7 @@ describe('a stretch', () => {
   })
 
   test('knows where they stand', () => {
+    const first = stretchBehind(none, FIRST)
     const places = new Map<number, [number, number]>()
     let offset = START
     for (let seq = BASE; seq < BASE + FIRST; seq++) {
@@ -98,10 +101,11 @@ describe('a stretch', () => {
       expect([offset, bytes]).toEqual(places.get(seq))
     }
     expect(first.offsets).toEqual([0, 1, 2].map(block => places.get(BASE + block * OFFSET_EVERY)![0]))
-    expect(second.offsets).toHaveLength(1)
+    expect(stretchBehind(first, SECOND).offsets).toHaveLength(1)
   })
 
   test('begins where the one before it ended', () => {
+    const first = stretchBehind(none, FIRST)
     const { base, from, to, offset, end, lastOffset, lastCrc } = first.next()
     expect({ base, from, to, offset, end, lastOffset, lastCrc }).toEqual({
       base: BASE,

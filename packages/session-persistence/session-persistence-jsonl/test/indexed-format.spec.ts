@@ -182,6 +182,20 @@ describe('a log with an index', () => {
     )
   })
 
+  test('that counts another number of events is not believed', async () => {
+    for (const shift of [1, -1]) {
+      const made = await indexed()
+      const [one = '', two = ''] = readFileSync(made.index, 'utf8').split('\n')
+      const { crc: _, ...point } = JSON.parse(two)
+      for (const list of ['turns', 'steps', 'headers', 'markers']) point[list] = point[list].slice(0, 1)
+      writeFileSync(made.index, `${one}\n${lineOf({ ...point, turnEnd: undefined, to: point.to + shift })}`)
+      await withSegment(made, (segment, scanned) => {
+        expect(scanned).toHaveLength(LENGTH)
+        expect([segment.length, segment.damage]).toEqual([LENGTH, []])
+      })
+    }
+  })
+
   test('whose offsets lie is read all the same', async () => {
     for (const shift of [1, lines[0]!.length, -1]) {
       const made = await indexed()

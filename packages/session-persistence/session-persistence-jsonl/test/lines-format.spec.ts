@@ -144,6 +144,17 @@ describe('a line that is too long', () => {
     }
   })
 
+  test('behind others is not read beyond the end of the part either', () => {
+    const { read } = inMemory(`${letters(300)}\n${letters(900 * KIB)}\nmore\n`)
+    for (const to of [700 * KIB, 768 * KIB + 301, 900 * KIB]) {
+      const lines = Array.from(readLines(read, 0, to, longest), ({ offset, bytes }) => [offset, bytes])
+      expect(lines).toEqual([
+        [0, 301],
+        [301, to - 301],
+      ])
+    }
+  })
+
   test('within the limit comes whole', () => {
     const text = `${letters(200 * KIB)}\nlast\n`
     const { read } = inMemory(text)

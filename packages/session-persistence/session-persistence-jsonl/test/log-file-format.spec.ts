@@ -38,7 +38,6 @@ describe('the first line of a log', () => {
   test.each<[what: string, line: string]>([
     ['with a wrong checksum', good.replace('extra', 'Extra')],
     ['with a wrong checksum and another version', good.replace('"version":0', '"version":7')],
-    ['that is null', lineOf({ a: 1 }).replace('{"a":1', 'null')],
     ['that is an event', recordOf(0)],
     ['without an id', lineOf({ ...header, id: undefined })],
     ['with an id that is a number', lineOf({ ...header, id: 3 })],
@@ -122,6 +121,21 @@ describe('a log file', () => {
       )
     }
     expect(openFiles()).toBe(before)
+  })
+
+  test.each(['ELOOP', 'EMLINK', 'EISDIR', 'ENXIO'])('that answers %s is none of ours, and the cause is told', code => {
+    const path = join(newDirectory(), 's.jsonl')
+    writeFileSync(path, good)
+    const cause = Object.assign(new Error(code), { code })
+    const failing = {
+      ...nodeDisk,
+      openSync: () => {
+        throw cause
+      },
+    }
+    expect(() => openLogFile(failing, path, `${path}.index`, O_RDONLY)).toThrow(
+      expect.objectContaining({ code: 'HEADER_DAMAGED', cause }),
+    )
   })
 
   test('that the device cannot give is an error of its own', () => {

@@ -150,13 +150,6 @@ describe('a tail', () => {
     expect(damage).toMatchObject([{ code: 'RECORD_DAMAGED', bytes: size(line), where: { offset: 10, line: 2 } }])
     expect(scanned(line.slice(0, -1)).damage).toMatchObject([{ code: 'RECORD_TORN', bytes: size(line) - 1 }])
   })
-
-  test('of a right checksum over what is no object is damaged', () => {
-    for (const value of ['null', '17', '"text"', 'true']) {
-      const line = lineOf({ a: 1 }).replace('{"a":1', value)
-      expect(scanned(line)).toMatchObject({ seqs: [], damage: [{ code: 'RECORD_DAMAGED' }] })
-    }
-  })
 })
 
 describe('a hole', () => {
@@ -320,6 +313,51 @@ describe('records on one line', () => {
     const result = scanned(bare(tricky) + r1)
     expect(result.seqs).toEqual([0, 1])
     expect(result.damage).toMatchObject([{ code: 'RECORD_GLUED', bytes: 0 }])
+  })
+
+  test('stand where they stand, whatever is before them in the file', () => {
+    const result = scanned(`${r0}${r1}${bare(r2)}${r3}torn`)
+    expect(result.seqs).toEqual([0, 1, 2, 3])
+    expect(result.places.slice(2)).toEqual([
+      [10 + size(r0, r1), size(r2) - 1],
+      [10 + size(r0, r1, r2) - 1, size(r3)],
+    ])
+    expect(result.damage.map(({ code, where }) => [code, where.offset, where.line])).toEqual([
+      ['RECORD_GLUED', 10 + size(r0, r1), 4],
+      ['RECORD_TORN', 10 + size(r0, r1, r2, r3) - 1, 5],
+    ])
+  })
+
+  test('may carry whole records in their data, which are none of the log', () => {
+    const foreign = JSON.parse(recordOf(7, 'of another log'))
+    const carrying = (seq: number) =>
+      lineOf({ seq, time: 1, type: 'note', data: { lines: [foreign, foreign], last: foreign }, ignorable: true })
+    const glued = scanned(bare(carrying(0)) + r1)
+    expect(glued.seqs).toEqual([0, 1])
+    expect(glued.damage).toMatchObject([{ code: 'RECORD_GLUED', bytes: 0 }])
+    const bad = scanned(r0 + carrying(1).replace('"last"', '"Last"') + r2)
+    expect(bad.seqs).toEqual([0, 2])
+    expect(bad.damage.map(({ code }) => code)).toEqual(['RECORD_DAMAGED', 'LOG_HOLE'])
+    const stub = carrying(0).slice(0, -30)
+    const behind = scanned(`${stub}${bare(r0)}${r1}`)
+    expect(behind.seqs).toEqual([0, 1])
+    expect(behind.damage).toMatchObject([{ code: 'RECORD_GLUED', bytes: size(stub) }])
+    for (let cut = 1; cut < 12; cut++) expect(scanned(stub + bare(r0) + r1.slice(0, cut)).seqs).toEqual([0])
+  })
+
+  test('that were there before are told once, and so is what follows them', () => {
+    const repeated = scanned(`${r0}${bare(r1)}${r0}${r2}`)
+    expect(repeated.seqs).toEqual([0, 1, 2])
+    expect(repeated.damage.map(({ code, bytes }) => [code, bytes])).toEqual([
+      ['RECORD_GLUED', 0],
+      ['SEQ_REPEATED', size(r0)],
+    ])
+    const followed = scanned(`${r0}${bare(r0)}rubbish\n${r1}`)
+    expect(followed.seqs).toEqual([0, 1])
+    expect(followed.damage.map(({ code, bytes }) => [code, bytes])).toEqual([
+      ['SEQ_REPEATED', size(r0) - 1],
+      ['RECORD_DAMAGED', 8],
+    ])
   })
 
   test('that are no events are damage', () => {

@@ -45,8 +45,9 @@ describe('a log without an index', () => {
 
   test('of a fork counts from where its own records begin', async () => {
     const own = lines.slice(40, 400)
-    await withSegment(make(lineOf(fork) + own.join('')), segment => {
+    await withSegment(make(`${lineOf(fork)}${own.join('')}torn`), segment => {
       expect([segment.base, segment.length]).toEqual([40, 400])
+      expect(segment.damage).toMatchObject([{ code: 'RECORD_TORN', where: { line: 362, seq: 400 } }])
       for (const [from, to] of [
         [40, 41],
         [40, 400],
