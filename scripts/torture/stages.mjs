@@ -28,7 +28,7 @@ export const stages = [
     size: { PALIMPSEST_WATCH_ROUNDS: 100, PALIMPSEST_FOLLOW_ROUNDS: 5_000 },
     isSeeded: true,
   },
-  { name: 'salvage', specs: ['apps/cli/test/salvage'], size: { PALIMPSEST_SALVAGE_ROUNDS: 50 }, isSeeded: true },
+  { name: 'salvage', specs: ['apps/cli/test/salvage'], size: { PALIMPSEST_SALVAGE_ROUNDS: 50 } },
   {
     name: 'kernel',
     specs: ['packages/core/session/test/random-operations', 'packages/core/session/test/repair-edits'],

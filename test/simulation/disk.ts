@@ -177,12 +177,15 @@ export class SimulatedDisk {
 
   #calls(): Disk {
     const locks = new Map<string, Inode>()
-    const statPath = (path: string, options?: { throwIfNoEntry?: boolean }) => {
+    const statPath = (path: string, options?: { throwIfNoEntry?: boolean }, isFenceLook = false) => {
       this.#enter('stat')
-      if (this.lies.isUnfenced && path.includes('.lock.')) {
+      if (this.lies.isUnfenced && path.includes('.lock.') && options?.throwIfNoEntry === false) {
         const known = locks.get(path) ?? this.#names.get(nameOf(path))
         if (known !== undefined) locks.set(path, known)
-        if (known !== undefined) return this.#stat(known)
+        // Everybody sees his own lock for ever, and nobody a later one.
+        const isLater = known !== undefined && known.maker !== this.#scheduler.current
+        if (known !== undefined && !isLater) return this.#stat(known)
+        if (isLater && isFenceLook) return undefined
       }
       const isMissing = path !== DIRECTORY && !this.#names.has(nameOf(path))
       if (isMissing && options?.throwIfNoEntry === false) return undefined
@@ -192,13 +195,8 @@ export class SimulatedDisk {
       chmodSync: () => this.#enter('chmod'),
       fchmodSync: () => this.#enter('fchmod'),
       mkdirSync: () => this.#enter('mkdir'),
-      existsSync: (path: string) => {
-        this.#enter('exists')
-        if (this.lies.isUnfenced && path.includes('.lock.')) return false
-        return this.#names.has(nameOf(path))
-      },
-      lstatSync: statPath,
-      statSync: statPath,
+      lstatSync: (path: string, options?: { throwIfNoEntry?: boolean }) => statPath(path, options),
+      statSync: (path: string, options?: { throwIfNoEntry?: boolean }) => statPath(path, options, true),
       fstatSync: (fd: number) => {
         this.#enter('fstat')
         return this.#stat(this.#handle(fd).inode)

@@ -5,7 +5,6 @@ export type Disk = Pick<
   typeof fs,
   | 'chmodSync'
   | 'closeSync'
-  | 'existsSync'
   | 'fchmodSync'
   | 'fdatasync'
   | 'fdatasyncSync'

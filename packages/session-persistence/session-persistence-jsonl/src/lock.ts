@@ -33,7 +33,8 @@ export class HeldLock {
    */
   isCurrent(): boolean {
     const { disk } = this.directory
-    if (disk.existsSync(this.#nextPath)) return false
+    // Not existsSync, which calls what it cannot look at absent.
+    if (disk.statSync(this.#nextPath, NO_THROW) !== undefined) return false
     return disk.statSync(this.#path, NO_THROW)?.ino === this.inode
   }
 

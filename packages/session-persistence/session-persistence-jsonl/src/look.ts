@@ -1,4 +1,5 @@
 import type { Directory } from './directory.js'
+import { NO_THROW } from './disk.js'
 import { highestLock, isFree } from './lock.js'
 import { type Lock, readLock } from './lock-file.js'
 
@@ -19,7 +20,7 @@ export interface Look {
 export async function lookAgain(directory: Directory, id: string, last: Look | undefined): Promise<Look> {
   const { disk, paths } = directory
   const epoch = last?.epoch ?? 0
-  const isHighest = epoch > 0 && !disk.existsSync(paths.lock(id, epoch + 1))
+  const isHighest = epoch > 0 && disk.statSync(paths.lock(id, epoch + 1), NO_THROW) === undefined
   const same = isHighest ? readLock(disk, paths.lock(id, epoch)) : undefined
   if (same !== undefined) return lookAt(epoch, same)
   const lock = await highestLock(directory, id)

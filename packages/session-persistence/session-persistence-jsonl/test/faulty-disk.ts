@@ -59,7 +59,6 @@ export function faultyDisk({ at, code, calls, isLasting = false, on = nodeDisk }
 const DISK_CALLS: Record<keyof Disk, true> = {
   chmodSync: true,
   closeSync: true,
-  existsSync: true,
   fchmodSync: true,
   fdatasync: true,
   fdatasyncSync: true,

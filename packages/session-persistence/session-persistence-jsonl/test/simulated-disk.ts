@@ -133,10 +133,6 @@ export class SimulatedDisk {
     this.#open.delete(fd)
   }
 
-  existsSync(path: string): boolean {
-    return this.#names.has(path)
-  }
-
   statSync(path: string, options?: { throwIfNoEntry?: boolean }): unknown {
     const ino = this.#names.get(path)
     if (ino !== undefined) return statsOf(this.#nodes.get(ino)!)
