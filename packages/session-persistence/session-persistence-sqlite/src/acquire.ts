@@ -1,5 +1,5 @@
 import type { Damage } from '@palimpsest/session-persistence'
-import { headerOf, openChain } from './chain.js'
+import { assertVersion, headerOf, openChain } from './chain.js'
 import type { Connection } from './connection.js'
 import type { Handle } from './handle.js'
 import { countLandmarks } from './landmarks.js'
@@ -21,7 +21,7 @@ export async function acquireLease(
   const taken = await connection.write(db => {
     const row = findSession(db, id)
     // A log of another version is refused before anybody holds it.
-    if (row?.isHeaderSound) headerOf(row, id)
+    if (row !== undefined) row.isHeaderSound ? headerOf(row, id) : assertVersion(row)
     const epoch = takeLease(db, id, { takeover, isStored: row !== undefined })
     return { epoch, ...(row === undefined ? SOUND : settle(db, row, id)) }
   })

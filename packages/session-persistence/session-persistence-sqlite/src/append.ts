@@ -1,7 +1,7 @@
 import type { SessionEvent, SessionHeader } from '@palimpsest/session'
 import { assertFormatVersion, assertHeaderId, PersistenceError, titleOf } from '@palimpsest/session-persistence'
 import { packTexts } from './blocks.js'
-import { headerOf } from './chain.js'
+import { assertVersion, headerOf } from './chain.js'
 import type { Handle } from './handle.js'
 import { isLandmark } from './landmarks.js'
 import type { SqliteLease } from './lease.js'
@@ -51,12 +51,15 @@ export function appendBatch(db: Handle, lease: SqliteLease, batch: Batch): Appen
   const row = findSession(db, lease.id)
   if (row === undefined || !row.isHeaderSound) {
     assertNext(lease.id, 0, events)
-    if (row !== undefined) setAside(db, row)
+    if (row !== undefined) {
+      assertVersion(row)
+      setAside(db, row)
+    }
     return createSession(db, batch)
   }
   headerOf(row, lease.id)
-  assertNext(lease.id, row.state.length, events)
   if (lease.holeAt !== undefined) throw readOnly(lease.id, lease.holeAt)
+  assertNext(lease.id, row.state.length, events)
   return events.length === 0 ? undefined : writeEvents(db, row.key, row.state, batch)
 }
 

@@ -43,7 +43,7 @@ export interface SqliteBackendOptions {
  */
 export function createSqliteBackend({ file, busyMs = 5000 }: SqliteBackendOptions): SessionBackend {
   if (!(busyMs >= 0)) throw new RangeError(`busyMs: expected milliseconds from 0 on, found ${busyMs}`)
-  return new SqliteBackend(new Connection(resolve(file), busyMs))
+  return new SqliteBackend(Connection.openNow(resolve(file), busyMs))
 }
 
 // --- internal ---
@@ -104,7 +104,7 @@ class SqliteBackend implements SessionBackend {
   async follow(id: string, from: number): Promise<Follower | undefined> {
     assertSessionId(id)
     const onClose = (closed: Follower) => this.#followers.delete(closed)
-    const follower = await coded(id, async () => followLog(this.#connection, id, from, onClose))
+    const follower = await coded(id, () => followLog(this.#connection, id, from, onClose))
     if (follower !== undefined) this.#followers.add(follower)
     return follower
   }

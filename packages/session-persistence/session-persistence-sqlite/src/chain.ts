@@ -22,11 +22,20 @@ export interface Chain {
 
 /** The header of a row, if it is a sound one of session `id` in a format that this build knows. */
 export function headerOf(row: SessionRow, id: string): SessionHeader {
-  if (!row.isHeaderSound) throw headerDamaged(id, 'a row that fails its checksum')
+  if (!row.isHeaderSound) {
+    assertVersion(row)
+    throw headerDamaged(id, 'a row that fails its checksum')
+  }
   const header = JSON.parse(row.header) as SessionHeader
   if (row.id !== id || header.id !== id) throw headerDamaged(id, `the header of ${JSON.stringify(header.id)}`)
   assertFormatVersion(header)
   return header
+}
+
+/** Refuses a header of another format whatever its checksum says: that is for its own build to know. Any other one may be damaged. */
+export function assertVersion({ id, header }: SessionRow): void {
+  const value = parsed(header)
+  if (value?.id === id && Number.isInteger(value.version)) assertFormatVersion(value)
 }
 
 /** Follows a fork down to its root. `PARENT_MISMATCH` where what it shares is gone or another's. `length` is its own end. */
@@ -53,7 +62,22 @@ export function notFound(id: string): PersistenceError {
   )
 }
 
+export function mismatch({ id, parent }: SessionHeader, found: string): PersistenceError {
+  return new PersistenceError(
+    'PARENT_MISMATCH',
+    `session "${id}" shares the first ${parent?.length} events of "${parent?.id}", the last with crc ${parent?.crc}; found ${found}; bring back a backup of the database`,
+  )
+}
+
 // --- internal ---
+
+function parsed(header: string): SessionHeader | undefined {
+  try {
+    return JSON.parse(header) ?? undefined
+  } catch {
+    return undefined
+  }
+}
 
 /** The last shared event must be the one that was last when the fork was made. A damaged one is damage, no other parent. */
 function assertParent(db: Handle, { row, header, parts }: Chain): void {
@@ -63,13 +87,6 @@ function assertParent(db: Handle, { row, header, parts }: Chain): void {
   if (last === undefined) return
   const crc = crcText(crcOfEvent(last))
   if (crc !== parent.crc) throw mismatch(header, `crc ${crc} on event ${row.base - 1}`)
-}
-
-function mismatch({ id, parent }: SessionHeader, found: string): PersistenceError {
-  return new PersistenceError(
-    'PARENT_MISMATCH',
-    `session "${id}" shares the first ${parent?.length} events of "${parent?.id}", the last with crc ${parent?.crc}; found ${found}; bring back a backup of the database`,
-  )
 }
 
 function headerDamaged(id: string, found: string): PersistenceError {

@@ -12,11 +12,26 @@ export class Connection {
   #last: Promise<unknown> = Promise.resolve()
   #waiting = 0
 
-  constructor(
+  private constructor(
     readonly file: string,
     readonly busyMs: number,
+    handle?: Handle,
   ) {
-    this.#handle = openHandle(file, busyMs)
+    this.#handle = handle
+  }
+
+  /** Waits for other processes that make or recover the database, at most `busyMs`, blocking: there is no store before. */
+  static openNow(file: string, busyMs: number): Connection {
+    return new Connection(file, busyMs, openHandle(file, busyMs))
+  }
+
+  /** Waits in the same way, while the event loop goes on. */
+  static async open(file: string, busyMs: number): Promise<Connection> {
+    const connection = new Connection(file, busyMs)
+    await connection.#retry(performance.now() + busyMs, handle => {
+      connection.#handle = handle
+    })
+    return connection
   }
 
   /**
@@ -46,11 +61,11 @@ export class Connection {
   /** Without a transaction of its own. */
   use<T>(work: (handle: Handle) => T): T {
     if (this.#handle !== undefined) return work(this.#handle)
-    this.#handle = openHandle(this.file, this.busyMs)
+    const handle = openHandle(this.file, 0)
     try {
-      return work(this.#handle)
+      return work(handle)
     } finally {
-      this.close()
+      if (this.#handle !== handle) handle.close()
     }
   }
 
@@ -66,6 +81,8 @@ export class Connection {
     const deadline = performance.now() + this.busyMs
     this.#waiting += 1
     const done = this.#last
+      // Whatever was tried before this may have kept the loop for as long as it may be kept.
+      .then(() => pause(SHORTEST_PAUSE_MS))
       .then(() => this.#retry(deadline, work))
       .finally(() => {
         this.#waiting -= 1

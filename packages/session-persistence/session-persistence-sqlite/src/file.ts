@@ -34,7 +34,10 @@ export function makeFile(file: string): void {
  * closing a descriptor of its own would drop the locks that SQLite holds for this process.)
  */
 export function assertOwnFile(file: string): void {
-  if (statSync(file).size === 0) return
+  const { size } = statSync(file)
+  if (size === 0) return
+  // To SQLite such a file is as good as an empty one.
+  if (size === 1) throw foreign(file, 'a single byte')
   const db = new Database(file, { readonly: true, timeout: 0 })
   try {
     if (!isEmptyDatabase(db)) assertOwn(file, db)
@@ -89,8 +92,10 @@ const FOLDER_MODE = 0o700
 function makeFolder(folder: string): void {
   const first = mkdirSync(folder, { recursive: true, mode: FOLDER_MODE })
   if (first === undefined) return
-  chmodSync(folder, FOLDER_MODE)
-  for (let made = folder; made.length >= first.length; made = dirname(made)) syncFolder(dirname(made))
+  for (let made = folder; made.length >= first.length; made = dirname(made)) {
+    chmodSync(made, FOLDER_MODE)
+    syncFolder(dirname(made))
+  }
 }
 
 function createFile(file: string): void {

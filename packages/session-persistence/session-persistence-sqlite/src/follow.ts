@@ -10,16 +10,16 @@ import { findSession } from './session-row.js'
 import { codedError } from './sqlite-error.js'
 
 /** `undefined` where there is no such session. */
-export function followLog(
+export async function followLog(
   { file, busyMs }: Connection,
   id: string,
   from: number,
   onClose: (follower: Follower) => void,
-): Follower | undefined {
+): Promise<Follower | undefined> {
   // A connection of its own: SQLite tells each one what the others have changed, this process's too.
-  const connection = new Connection(file, busyMs)
+  const connection = await Connection.open(file, busyMs)
   try {
-    const row = connection.readNow(db => findSession(db, id))
+    const row = await connection.read(db => findSession(db, id))
     if (row !== undefined) return new SqliteFollower(connection, id, row.key, from, onClose)
   } catch (error) {
     connection.close()

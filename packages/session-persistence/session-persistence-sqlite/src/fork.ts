@@ -1,7 +1,7 @@
 import type { SessionHeader } from '@palimpsest/session'
 import { PersistenceError } from '@palimpsest/session-persistence'
 import { assertOwned, emptyState } from './append.js'
-import { type Chain, notFound, type Part } from './chain.js'
+import { type Chain, mismatch, notFound, type Part } from './chain.js'
 import type { Handle } from './handle.js'
 import { countLandmarks } from './landmarks.js'
 import type { SqliteLease } from './lease.js'
@@ -31,10 +31,13 @@ export function forkLog(db: Handle, lease: SqliteLease, header: SessionHeader, l
     return
   }
   const last = scanLog(db, chain.parts, length - 1, length).events[0]!
+  const crc = crcText(crcOfEvent(last))
+  if (header.parent?.crc !== undefined && header.parent.crc !== crc)
+    throw mismatch(header, `crc ${crc} on event ${length - 1}`)
   const { titleSeq, title } = titleBelow(chain, length)
   insertSession(
     db,
-    { ...header, parent: { id: parentId, length, crc: crcText(crcOfEvent(last)) } },
+    { ...header, parent: { id: parentId, length, crc } },
     { parent: ownerOf(chain.parts, length - 1), base: length },
     {
       ...emptyState(header),

@@ -81,7 +81,7 @@ export class Handle {
 
 /**
  * Opens the database, and makes it where the file is missing or empty. Waits for other processes that
- * make it or recover it, at most `busyMs`, blocking: there is no store before.
+ * make it or recover it, at most `busyMs`, blocking; then it is `STORE_BUSY`.
  */
 export function openHandle(file: string, busyMs: number): Handle {
   try {
@@ -96,7 +96,7 @@ export function openHandle(file: string, busyMs: number): Handle {
       return openOnce(file)
     } catch (error) {
       if (!isBusy(error)) throw refusal(file, error)
-      if (performance.now() > deadline) throw storeBusy(file, busyMs, error)
+      if (performance.now() >= deadline) throw storeBusy(file, busyMs, error)
       pauseBlocking(1 + Math.random() * 10)
     }
   }

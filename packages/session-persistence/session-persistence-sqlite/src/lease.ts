@@ -63,6 +63,7 @@ export class SqliteLease implements Lease {
         freeLease(db, this.id, this.epoch)
       })
     } catch (error) {
+      given.add(keyOf(this.connection.file, this.id, this.epoch))
       throw error instanceof PersistenceError ? error : codedError(`the lease of session "${this.id}"`, error)
     } finally {
       this.#isReleased = true
@@ -81,7 +82,7 @@ export function takeLease(
   { takeover, isStored }: { takeover: boolean; isStored: boolean },
 ): number {
   const row = readLease(db, id)
-  if (row !== undefined && !takeover && isHeld(row)) throw locked(id, row)
+  if (row !== undefined && !takeover && isHeld(db, id, row)) throw locked(id, row)
   const epoch = row?.isSound ? row.epoch + 1 : row === undefined && !isStored ? 1 : aboveAll(row?.epoch)
   writeLease(db, id, epoch, JSON.stringify(thisOwner()))
   return epoch
@@ -89,7 +90,7 @@ export function takeLease(
 
 export function assertFree(db: Handle, id: string): void {
   const row = readLease(db, id)
-  if (row !== undefined && isHeld(row)) throw locked(id, row)
+  if (row !== undefined && isHeld(db, id, row)) throw locked(id, row)
 }
 
 // --- internal ---
@@ -127,9 +128,21 @@ function freeLease(db: Handle, id: string, epoch: number): void {
   )
 }
 
-function isHeld({ owner, isSound }: LeaseRow): boolean {
+/**
+ * Leases that this process gave up although the database, full or busy, could not be told. To others they are
+ * held until this process acquires the session again, or ends.
+ */
+const given = new Set<string>()
+
+function keyOf(file: string, id: string, epoch: number): string {
+  return `${epoch} ${id} ${file}`
+}
+
+function isHeld(db: Handle, id: string, { epoch, owner, isSound }: LeaseRow): boolean {
   if (!isSound) return true
   if (owner === null) return false
+  const isOurs = owner === JSON.stringify(thisOwner())
+  if (isOurs && given.has(keyOf(db.db.name, id, epoch))) return false
   const parsed: unknown = JSON.parse(owner)
   return !isOwner(parsed) || !isDead(parsed)
 }

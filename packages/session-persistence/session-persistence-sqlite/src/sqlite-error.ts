@@ -8,6 +8,7 @@ export function isSqliteError(error: unknown, ...codes: string[]): boolean {
 
 /** Somebody else holds the lock that was asked for; the same may work a moment later. */
 export function isBusy(error: unknown): boolean {
+  if (error instanceof PersistenceError) return error.code === 'STORE_BUSY'
   return isSqliteError(error, 'BUSY', 'LOCKED')
 }
 

@@ -38,6 +38,44 @@ test('after busyMs it is STORE_BUSY: nothing is written, and the lease is as goo
   expect((await backend.read('log'))!.length).toBe(events.length)
 })
 
+test('a lease whose release could not be stored is free for its own process, and then for others', async () => {
+  const file = newFile()
+  const log = randomLog('log', randomFrom(1), 1)
+  await store(openStore(file), log)
+  const backend = openStore(file, 0)
+  const lease = await backend.acquire('log')
+  const holder = new Child('holder.mjs', file)
+  expect(await holder.next()).toBe('held')
+  await expect(lease.release()).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  holder.process.stdin!.write('\n')
+  expect(await holder.next()).toBe('freed')
+  await expect(backend.append(lease, log.header, [])).rejects.toMatchObject({ code: 'SESSION_FENCED' })
+  const next = await openStore(file).acquire('log')
+  expect(next.epoch).toBe(lease.epoch + 1)
+  await expect(backend.acquire('log')).rejects.toMatchObject({ code: 'SESSION_LOCKED' })
+  await next.release()
+  await backend.remove('log')
+})
+
+test('a follower that cannot open the database yet does not hold the event loop up', async () => {
+  const file = newFile()
+  const log = randomLog('log', randomFrom(1), 1)
+  const backend = openStore(file, 60_000)
+  await store(backend, log)
+  await backend.close()
+  const holder = new Child('holder.mjs', file, 'exclusive')
+  expect(await holder.next()).toBe('held')
+  const following = backend.follow!('log', 0)
+  const reading = backend.read('log')
+  // The very process that waits lets the other one go on.
+  await new Promise(resolve => setTimeout(resolve))
+  holder.process.stdin!.write('\n')
+  const follower = await following
+  expect(await follower!.next()).toHaveLength(log.events.length)
+  expect((await reading)!.length).toBe(log.events.length)
+  follower!.close()
+})
+
 test('many operations that wait do not add up to one long block', async () => {
   const file = newFile()
   const backend = openStore(file, 1500)

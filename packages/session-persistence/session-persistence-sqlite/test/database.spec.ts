@@ -153,6 +153,13 @@ test('a database that lost its end is refused or read with a code, never with a 
   expect(['DATABASE_FOREIGN', 'WRITE_FAILED', 'HEADER_DAMAGED']).toContain(error.code)
 })
 
+test('a file of one byte, which SQLite takes for an empty one, is left as it is', () => {
+  const file = newFile()
+  writeFileSync(file, 'x')
+  expect(codeOf(() => createSqliteBackend({ file }))).toBe('DATABASE_FOREIGN')
+  expect(readFileSync(file, 'utf8')).toBe('x')
+})
+
 test('an SQLite with the write-ahead log fault is refused', () => {
   expect(codeOf(() => assertSqliteVersion('3.51.2'))).toBe('WRITE_FAILED')
   expect(codeOf(() => assertSqliteVersion('2.99.99'))).toBe('WRITE_FAILED')
@@ -169,7 +176,7 @@ test('file and folders are private whatever the umask, and so are the files besi
       process.umask(before)
     }
     for (const name of readdirSync(dirname(file))) expect(statSync(join(dirname(file), name)).mode & 0o777).toBe(0o600)
-    expect(statSync(dirname(file)).mode & 0o777).toBe(0o700)
+    for (const folder of [dirname(file), dirname(dirname(file))]) expect(statSync(folder).mode & 0o777).toBe(0o700)
   }
 })
 

@@ -82,6 +82,15 @@ test('rows stay as long as anybody refers to them, and no longer', async () => {
   expect(counts(file)).toEqual([0, 0, 0, 0, 0])
 })
 
+test('a fork that names another last record than its parent has is refused', async () => {
+  const backend = openStore(newFile())
+  await store(backend, randomLog('log', randomFrom(14), 2))
+  const lease = await backend.acquire('fork')
+  const header = { version: 0, id: 'fork', createdAt: 0, parent: { id: 'log', length: 8, crc: '00000000' } }
+  await expect(backend.fork(lease, header, 8)).rejects.toMatchObject({ code: 'PARENT_MISMATCH' })
+  expect(await backend.read('fork')).toBeUndefined()
+})
+
 test('a fork whose parent is not what it was is refused', async () => {
   const file = newFile()
   const backend = openStore(file)

@@ -1,4 +1,4 @@
-import { forkSession, openSession } from '@palimpsest/session-persistence'
+import { createSession, forkSession, openSession } from '@palimpsest/session-persistence'
 import { describe, expect, test } from 'vitest'
 import { newFile, openStore, randomFrom, randomLog, type SampleLog, store, withDatabase } from './stores.js'
 
@@ -39,7 +39,9 @@ describe('a bad row in the middle is a hole', () => {
       expect([session.length, report.readOnly, text(session.events)]).toEqual([2, true, text(log.events.slice(0, 2))])
       const lease = await backend.acquire('log')
       const next = { ...log.events[0]!, seq: log.events.length }
-      await expect(backend.append(lease, log.header, [next])).rejects.toMatchObject({ code: 'SESSION_READ_ONLY' })
+      for (const event of [next, log.events[2]!]) {
+        await expect(backend.append(lease, log.header, [event])).rejects.toMatchObject({ code: 'SESSION_READ_ONLY' })
+      }
       await expect(backend.open!(lease)).resolves.toMatchObject({ length: 2 })
       await lease.release()
       const fork = await forkSession(backend, 'log')
@@ -131,6 +133,37 @@ test('a state that fails its checksum is made anew, and reported', async () => {
   expect(text(session.slice(0, log.events.length))).toBe(text(log.events))
   await close()
   expect((await read()).damage).toEqual([])
+})
+
+test('a header of another format is refused with its direction, whatever its checksum, listed, and mended', async () => {
+  for (const [version, word] of [
+    [1, 'newer'],
+    [-1, 'older'],
+  ] as const) {
+    const sql = `UPDATE sessions SET header = replace(header, '"version":0', '"version":${version}')`
+    const { backend, log } = await damaged(sql)
+    const refusal = { code: 'FORMAT_VERSION_UNSUPPORTED', message: expect.stringContaining(word) }
+    await expect(backend.read('log')).rejects.toMatchObject(refusal)
+    await expect(openSession(backend, 'log')).rejects.toMatchObject(refusal)
+    await expect(createSession(backend, { id: 'log' })).rejects.toMatchObject(refusal)
+    await expect(backend.acquire('log')).rejects.toMatchObject(refusal)
+    for await (const summary of backend.list()) {
+      expect(summary).toMatchObject({ id: 'log', header: { version }, error: { code: 'FORMAT_VERSION_UNSUPPORTED' } })
+    }
+    // It may be no other format but a bad bit: what the events say can be had anyway.
+    const events: unknown[] = []
+    await backend.scan!('log', some => void events.push(...some))
+    expect(text(events)).toBe(text(log.events))
+  }
+})
+
+test('a header that changes to another format under a lease is not written over', async () => {
+  const { backend, log, file } = await damaged('UPDATE sessions SET length = length')
+  const lease = await backend.acquire('log')
+  withDatabase(file, db =>
+    db.exec(`UPDATE sessions SET header = replace(header, '"version":0', '"version":1'), crc = crc + 1`),
+  )
+  await expect(backend.append(lease, log.header, [])).rejects.toMatchObject({ code: 'FORMAT_VERSION_UNSUPPORTED' })
 })
 
 test('a bad header is reported by everyone, breaks no listing, and makes room for a new session', async () => {
