@@ -58,7 +58,7 @@ function describe(directory: Directory, id: string, names: readonly string[], fi
   const end = readEnd(read, bytes, start)
   const own = end.isWhole ? end.title : titleIn(read, start)
   const damage = isBeingWritten(directory, id, names, end.damage) ? end.damage.slice(0, -1) : end.damage
-  const title = own ?? (first > 0 ? titleInBase(directory, id, names) : undefined)
+  const title = titleInBases(directory, id, first) ?? own
   return {
     ...summary,
     length: end.length,
@@ -129,26 +129,40 @@ function firstRecordFrom(read: ReadAt, offset: number) {
   return undefined
 }
 
-function titleIn(read: ReadAt, { offset, seq, line }: { offset: number; seq: number; line: number }) {
+/** Of the events below `limit`. */
+function titleIn(
+  read: ReadAt,
+  { offset, seq, line }: { offset: number; seq: number; line: number },
+  limit = Number.POSITIVE_INFINITY,
+) {
   const scan = new Scan(read, { offset, seq, line, stopOffset: offset + TITLE_WITHIN_BYTES })
   for (const { event } of scan.records()) {
+    if (event.seq >= limit) return undefined
     const title = titleOf(event)
     if (title !== undefined) return title
   }
   return undefined
 }
 
-/** A fork's conversation began in the lowest file. */
-function titleInBase(directory: Directory, id: string, names: readonly string[]): string | undefined {
-  const depth = names.filter(name => /^[^.]+\.base(?:\.[0-9]+)?$/.test(name)).length
-  const path = directory.paths.base(id, Math.max(1, depth))
-  const file = openLogFile(directory.disk, path, `${path}.index`, O_RDONLY)
-  if (file === undefined) return undefined
-  try {
-    return titleIn(file.read, { offset: 0, seq: 0, line: 1 })
-  } finally {
-    file.close()
+/** A fork's conversation began in the lowest file that says something in front of where the next one goes on. */
+function titleInBases(directory: Directory, id: string, first: number): string | undefined {
+  let title: string | undefined
+  let limit = first
+  for (let depth = 1; limit > 0; depth++) {
+    const path = directory.paths.base(id, depth)
+    const file = openLogFile(directory.disk, path, `${path}.index`, O_RDONLY)
+    if (file === undefined) return title
+    try {
+      const line = readHeaderLine(file.read)
+      if (isHeaderDamage(line)) return title
+      const seq = firstSeqOf(line.header)
+      title = titleIn(file.read, { offset: line.end, seq, line: 2 }, limit) ?? title
+      limit = Math.min(limit, seq)
+    } finally {
+      file.close()
+    }
   }
+  return title
 }
 
 function isBeingWritten({ disk, paths }: Directory, id: string, names: readonly string[], damage: Damage[]): boolean {

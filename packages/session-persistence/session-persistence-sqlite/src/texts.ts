@@ -64,9 +64,11 @@ export function restoreTexts(db: Handle, event: SessionEvent, texts: string): Se
   for (const [path, id, crc] of JSON.parse(texts) as TextEntry[]) {
     const text = readText(db, id)
     if (text === undefined || crc32(text) !== crc) throw new Error(`text ${id} of event ${event.seq} is damaged`)
-    let node = event.data as unknown as Record<string | number, unknown>
-    for (const step of path.slice(0, -1)) node = node[step] as typeof node
-    node[path.at(-1)!] = JSON.parse(text)
+    // From the event itself: all of its data may be one text.
+    let node = event as unknown as Record<string | number, unknown>
+    const whole = ['data', ...path]
+    for (const step of whole.slice(0, -1)) node = node[step] as typeof node
+    node[whole.at(-1)!] = JSON.parse(text)
   }
   return event
 }

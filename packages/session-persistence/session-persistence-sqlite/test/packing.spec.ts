@@ -129,6 +129,13 @@ describe('large texts', () => {
     expect(count(file, 'SELECT count(*) FROM texts')).toBe(2)
   })
 
+  test('may be all the data of an event', async () => {
+    const file = newFile()
+    const event = { seq: 0, time: 0, type: 'note', data: largeText(6), ignorable: true }
+    await store(openStore(file), { header: { version: 0, id: 'a', createdAt: 0 }, events: [event] as never[] })
+    await expect(openStore(file).read('a')).resolves.toMatchObject({ events: [event], damage: [] })
+  })
+
   test('leave null behind, which other nulls are not taken for', async () => {
     const file = newFile()
     const data = JSON.parse(
