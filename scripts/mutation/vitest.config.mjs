@@ -27,7 +27,7 @@ export default defineConfig({
     testTimeout: 60_000,
     env: {
       PALIMPSEST_RANDOM_OPERATIONS: '400',
-      PALIMPSEST_REPAIR_ROUNDS: '60',
+      PALIMPSEST_REPAIR_ROUNDS: '400',
       PALIMPSEST_SEED: '1',
       ...(existsSync(memory) && { TMPDIR: memory }),
     },

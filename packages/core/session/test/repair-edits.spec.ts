@@ -89,6 +89,11 @@ describe('a turn that was edited and interrupted', () => {
       const closing = closeInterruptedTurn(session.slice(start))
       const answered = closing.flatMap(event => (event.type === 'tool/result' ? [event.data.toolCallId] : []))
       expect([...answered].sort(), `round ${round}`).toEqual([...visible].sort())
+      for (const { type, data, sourceEventSeqs: [source = -1] = [] } of closing) {
+        if (type !== 'tool/result') continue
+        expect(session.surface.has(source), `round ${round}`).toBe(true)
+        expect(idsOf(session.at(source)), `round ${round}`).toContain(data.toolCallId)
+      }
       expect(closing).toEqual(closeInterruptedTurn(session.events))
       const closed = Session.create({ seed: [...session.events, ...closing] })
       expect(closeInterruptedTurn(closed.events)).toEqual([])
