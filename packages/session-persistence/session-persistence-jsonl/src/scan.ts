@@ -23,6 +23,8 @@ export interface ScanStart {
   readonly stopSeq?: number
   /** The scan ends at this byte. */
   readonly stopOffset?: number
+  /** Makes the event of a record's text; throws on what is no JSON. Default `JSON.parse`. */
+  readonly parse?: (text: string) => unknown
 }
 
 /**
@@ -76,7 +78,7 @@ export class Scan {
   // --- internal ---
 
   #recordsOf(line: Line): readonly ScannedRecord[] {
-    const record = decodeRecord(line.buffer, line.start, line.end)
+    const record = decodeRecord(line.buffer, line.start, line.end, this.#start.parse)
     if (record !== undefined) {
       if (isEvent(record.value))
         return [{ event: record.value, offset: line.offset, bytes: line.bytes, crc: record.crc }]
