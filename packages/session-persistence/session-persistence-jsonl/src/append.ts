@@ -17,9 +17,9 @@ export async function appendEvents(
   assertFormatVersion(header)
   assertHeaderId(header, lease.id)
   const { chain } = lease
+  if (chain?.isHoled) throw readOnly(lease.id, chain.soundLength)
   assertNext(lease.id, chain?.own.current.to ?? 0, events)
   if (chain === undefined) return createLog(lease, withoutCrc(header), events)
-  if (chain.isHoled) throw readOnly(lease.id, chain.soundLength)
   if (events.length > 0) await appendBatch(lease, chain, events)
 }
 

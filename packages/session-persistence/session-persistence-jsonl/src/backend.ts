@@ -64,7 +64,7 @@ class JsonlBackend implements SessionBackend {
     return lease
   }
 
-  append(lease: Lease, header: SessionHeader, events: readonly SessionEvent[]): Promise<void> {
+  async append(lease: Lease, header: SessionHeader, events: readonly SessionEvent[]): Promise<void> {
     return this.#write(lease, own => appendEvents(own, header, events))
   }
 
@@ -73,7 +73,7 @@ class JsonlBackend implements SessionBackend {
     return coded(id, () => readLog(this.#directory, id, range))
   }
 
-  fork(lease: Lease, header: SessionHeader, length: number): Promise<void> {
+  async fork(lease: Lease, header: SessionHeader, length: number): Promise<void> {
     return this.#write(lease, own => forkLog(own, header, length))
   }
 

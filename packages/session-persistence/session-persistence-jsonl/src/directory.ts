@@ -32,8 +32,10 @@ export class Directory {
   make(): void {
     const first = this.disk.mkdirSync(this.path, { recursive: true, mode: DIRECTORY_MODE })
     if (first === undefined) return
-    this.disk.chmodSync(this.path, DIRECTORY_MODE)
-    for (let made = this.path; made.length >= first.length; made = dirname(made)) this.#syncNow(dirname(made))
+    for (let made = this.path; made.length >= first.length; made = dirname(made)) {
+      this.disk.chmodSync(made, DIRECTORY_MODE)
+      this.#syncNow(dirname(made))
+    }
   }
 
   /** The names in the directory as of some moment after the call. */

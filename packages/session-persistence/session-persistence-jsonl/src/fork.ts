@@ -2,7 +2,7 @@ import type { SessionHeader } from '@palimpsest/session'
 import { assertHeaderId, PersistenceError } from '@palimpsest/session-persistence'
 import { reopenLog } from './acquire.js'
 import { copyBytes } from './aside.js'
-import { type Chain, openChain, openOwnLog } from './chain.js'
+import { type Chain, mismatch, openChain, openOwnLog } from './chain.js'
 import { createLog } from './create.js'
 import {
   closeFile,
@@ -37,6 +37,8 @@ export async function forkLog(lease: JsonlLease, header: SessionHeader, length: 
       )
     }
     const crc = length === 0 ? undefined : parent.crcOf(length - 1)
+    if (crc !== undefined && header.parent?.crc !== undefined && header.parent.crc !== crc)
+      throw mismatch(header, `crc ${crc} on event ${length - 1}`)
     if (crc !== undefined) await placeBases(lease, parent)
     await createLog(lease, { ...header, parent: { id: parentId, length, ...(crc !== undefined && { crc }) } }, [])
   } finally {

@@ -155,8 +155,15 @@ function summaryOf(id: string, header: SessionHeader, events: readonly SessionEv
 
 /** The crc that the last shared record would have on a line of the JSONL store; a prefix of no records has none. */
 function withParentCrc(header: SessionHeader, last: SessionEvent | undefined): SessionHeader {
-  if (header.parent === undefined || header.parent.crc !== undefined || last === undefined) return header
+  if (header.parent === undefined || last === undefined) return header
   const crc = crc32(JSON.stringify(last).slice(0, -1)).toString(16).padStart(8, '0')
+  const { id, length, crc: expected = crc } = header.parent
+  if (expected !== crc) {
+    throw new PersistenceError(
+      'PARENT_MISMATCH',
+      `session "${header.id}" shares the first ${length} events of "${id}", the last with crc ${expected}; found crc ${crc}; fork again from what is stored`,
+    )
+  }
   return Object.freeze({ ...header, parent: Object.freeze({ ...header.parent, crc }) })
 }
 

@@ -88,6 +88,17 @@ test('bytes are what the log would take as lines of UTF-8', async () => {
   for await (const summary of backend.list()) expect(summary.bytes).toBe(Buffer.byteLength(lines))
 })
 
+test('a fork that names another last record than its parent has is refused', async () => {
+  const backend = createMemoryBackend()
+  const session = Session.create({ id: 'a', now: () => 0 })
+  session.append('turn/start', { turn: 1 })
+  await backend.append(await backend.acquire('a'), session.header, session.events)
+  const { header } = Session.create({ id: 'b', header: { parent: { id: 'a', length: 1, crc: '00000000' } } })
+  const lease = await backend.acquire('b')
+  await expect(backend.fork(lease, header, 1)).rejects.toMatchObject({ code: 'PARENT_MISMATCH' })
+  expect(await backend.read('b')).toBeUndefined()
+})
+
 test('a log of another format version is listed, and neither read nor appended to', async () => {
   for (const [version, word] of [
     [7, 'newer'],
