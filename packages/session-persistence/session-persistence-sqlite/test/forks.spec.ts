@@ -29,6 +29,33 @@ test('a fork adds one row, at any boundary, within packs too', async () => {
   expect(counts(file)).toEqual([before[0]! + lengths.length, ...before.slice(1)])
 })
 
+test('what a fork uses of its parent is told as shared, of both', async () => {
+  const file = newFile()
+  const backend = openStore(file)
+  const log = randomLog('log', randomFrom(8), 4)
+  await store(backend, log)
+  const sum = async (id: string, of: 'events' | 'bytes', isShared: boolean) =>
+    (await backend.bytesOf!(id))!
+      .filter(part => (part.isShared ?? false) === isShared)
+      .reduce((total, part) => total + (part[of] ?? 0), 0)
+  const whole = await sum('log', 'bytes', false)
+  expect(await sum('log', 'bytes', true)).toBe(0)
+  for (let length = 1; length <= log.events.length; length += 7) {
+    const lease = await backend.acquire('fork')
+    await backend.fork(lease, { version: 0, id: 'fork', createdAt: 0, parent: { id: 'log', length } }, length)
+    await lease.release()
+    expect([await sum('log', 'events', true), await sum('fork', 'events', true)]).toEqual([length, length])
+    expect(await sum('log', 'events', false)).toBe(log.events.length - length)
+    expect(await sum('fork', 'bytes', true)).toBeLessThanOrEqual(await sum('log', 'bytes', true))
+    // A pack that the fork cuts is told in two rounded parts.
+    expect(
+      Math.abs((await sum('log', 'bytes', false)) + (await sum('log', 'bytes', true)) - whole),
+    ).toBeLessThanOrEqual(1)
+    await backend.remove('fork')
+  }
+  expect(await sum('log', 'bytes', true)).toBe(0)
+})
+
 test('a parent goes on appending and packing while its forks share its open turn', async () => {
   const file = newFile()
   const backend = openStore(file)
