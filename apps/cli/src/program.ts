@@ -24,7 +24,7 @@ export function createProgram(): Command {
       'a folder of JSONL files, or sqlite:FILE (default: the folder $XDG_STATE_HOME/palimpsest/sessions)',
     )
     .option('--json', 'print JSON for programs; errors too, on stderr')
-    .configureHelp({ showGlobalOptions: true, subcommandTerm: command => `${command.name()} ${command.usage()}` })
+    .configureHelp({ subcommandTerm: command => `${command.name()} ${command.usage()}` })
     .showSuggestionAfterError()
     .addHelpText('after', `\n${EXIT_HELP}\n\npalimpsest help COMMAND shows a command's options and examples.`)
   program.helpCommand(false)
@@ -32,6 +32,8 @@ export function createProgram(): Command {
   for (const command of [program, ...program.commands]) {
     command.exitOverride().configureOutput({ outputError: () => {} })
   }
+  // A command that is added inherits none of this.
+  for (const command of program.commands) command.configureHelp({ showGlobalOptions: true })
   return program
 }
 

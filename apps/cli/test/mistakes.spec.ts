@@ -117,6 +117,7 @@ describe('help', () => {
       const help = await palimpsest(['help', name])
       expect(help.code).toBe(0)
       expect(help.stdout).toContain(`$ palimpsest ${name}`)
+      expect(help.stdout).toContain('--store <place>')
     }
   })
 

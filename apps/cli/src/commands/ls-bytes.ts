@@ -19,8 +19,13 @@ export async function listBytes(
     out.json({ sessions, total })
     return
   }
-  for (const session of sessions) print(session, out)
-  if (sessions.length > 1) print({ id: `all ${counted(sessions.length, 'session')}`, ...total }, out)
+  for (const session of sessions) print(session, 'that others use too', out)
+  if (sessions.length < 2) return
+  print(
+    { id: `all ${counted(sessions.length, 'session')}`, ...total },
+    'shared, counted once for each that uses it',
+    out,
+  )
 }
 
 // --- internal ---
@@ -61,8 +66,12 @@ function addUp(parts: readonly BytePart[]): Bytes {
   return { own: sum(false), shared: sum(true), parts: all }
 }
 
-function print({ id, own, shared, parts, error }: SessionBytes, { colors, line }: Context['out']): void {
-  const also = shared > 0 ? `, and ${bytes(shared)} that others use too` : ''
+function print(
+  { id, own, shared, parts, error }: SessionBytes,
+  ofShared: string,
+  { colors, line }: Context['out'],
+): void {
+  const also = shared > 0 ? `, and ${bytes(shared)} ${ofShared}` : ''
   line(`${colors.bold(escapeLine(id))}  ${error === undefined ? `${bytes(own)}${also}` : `unreadable ${error.code}`}`)
   const rows = parts.map(part => [
     `  ${escapeLine(part.what)}`,

@@ -98,9 +98,9 @@ function isUnfinished(session: Session): boolean {
 }
 
 /** Says what opening found and mended; a log with a hole cannot go on. */
-function reportOpening({ session, report }: OpenSession, { out }: Context): void {
+function reportOpening({ session, report }: OpenSession, { out, storeFlag }: Context): void {
   for (const damage of report.damage) out.note(`${session.id}: ${damageLine(damage)}`)
-  if (report.readOnly) throw readOnly(session, report.damage)
+  if (report.readOnly) throw readOnly(session, report.damage, storeFlag)
   const results = report.repaired.filter(event => event.type === 'tool/result')
   if (report.repaired.length === 0) return
   out.line(
@@ -109,14 +109,16 @@ function reportOpening({ session, report }: OpenSession, { out }: Context): void
   for (const event of results) out.line(`  ${eventLine(event, out.colors)}`)
 }
 
-function readOnly({ id, length }: Session, damage: readonly Damage[]): CommandError {
+function readOnly({ id, length }: Session, damage: readonly Damage[], storeFlag: string): CommandError {
   const name = escapeLine(id)
   const hasHole = damage.some(({ code }) => code === 'LOG_HOLE')
-  const first = hasHole ? `doctor ${name} --fix writes what can be read into a new session` : `doctor ${name} says why`
+  const first = hasHole
+    ? `doctor ${name} --fix${storeFlag} writes what can be read into a new session`
+    : `doctor ${name}${storeFlag} says why`
   return new CommandError(
     'SESSION_READ_ONLY',
     `expected a session that can go on, found one that can be read only up to event ${length}; ` +
-      `palimpsest ${first}, palimpsest fork ${name} --at ${length} goes on from there`,
+      `palimpsest ${first}, palimpsest fork ${name} --at ${length}${storeFlag} goes on from there`,
     EXIT.failure,
   )
 }

@@ -50,7 +50,7 @@ function parse(file: string): unknown {
       throw usageError(`--model scripted: expected JSON in ${file}, found ${error.message}`)
     throw new CommandError(
       'SCRIPT_UNREADABLE',
-      `--model scripted: expected a readable file at ${file}, found ${(error as Error).message}`,
+      `--model scripted: expected a readable file at ${file}, found ${(error as Error).message}; check the path`,
     )
   }
 }
