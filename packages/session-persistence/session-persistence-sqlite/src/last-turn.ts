@@ -6,14 +6,15 @@ import { isCorrupt } from './sqlite-error.js'
 
 /**
  * The last turn that the session itself began or ended, by the index of the landmarks; `undefined` where it
- * is its parent's, or its row is not sound. Only for a listing: the row that it reads may be damaged.
+ * is its parent's, or its row is not sound, or its data no JSON. Only for a listing: the row that it reads may be damaged.
  */
 export function lastTurnOf(db: Handle, { key, base, isStateSound }: SessionRow): SessionSummary['lastTurn'] {
   if (!isStateSound) return undefined
   const [type, data] = lastEdge(db, placeOf(key, base), placeOf(key, LARGEST_LENGTH)) ?? []
   if (type === undefined) return base === 0 ? { turn: 0, isOpen: false } : undefined
   if (type === null) return undefined
-  return { turn: turnIn(data), isOpen: type === 'turn/start' }
+  const turn = turnIn(data)
+  return turn === undefined ? undefined : { turn, isOpen: type === 'turn/start' }
 }
 
 // --- internal ---
@@ -32,11 +33,11 @@ function lastEdge(db: Handle, from: number, to: number): [unknown, unknown] | un
   }
 }
 
-function turnIn(data: unknown): number {
+function turnIn(data: unknown): number | undefined {
   try {
     const { turn } = JSON.parse(String(data)) as { turn?: unknown }
     return typeof turn === 'number' ? turn : 0
   } catch {
-    return 0
+    return undefined
   }
 }

@@ -236,3 +236,10 @@ test('an owner whose row is bad holds the session until a takeover, with an epoc
   const { backend: other } = await damaged('DELETE FROM leases')
   expect((await other.acquire('log')).epoch).toBeGreaterThanOrEqual(before)
 })
+
+test('a damaged last turn is not guessed at in a listing', async () => {
+  const { backend } = await damaged(
+    "UPDATE events SET data = '{' WHERE place = (SELECT max(place) FROM events WHERE type LIKE 'turn/%')",
+  )
+  for await (const summary of backend.list({ turns: true })) expect(summary).not.toHaveProperty('lastTurn')
+})
