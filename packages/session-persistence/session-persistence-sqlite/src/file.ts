@@ -13,7 +13,7 @@ import { dirname } from 'node:path'
 import { PersistenceError } from '@palimpsest/session-persistence'
 import Database from 'better-sqlite3'
 import { APPLICATION_ID, SCHEMA_VERSION } from './schema.js'
-import { isBusy, isSqliteError } from './sqlite-error.js'
+import { isCorrupt, isSqliteError } from './sqlite-error.js'
 
 /** Makes the file, empty, and its folder where they are missing: private whatever the umask, their names synced. */
 export function makeFile(file: string): void {
@@ -44,8 +44,8 @@ export function assertOwnFile(file: string): void {
   } catch (cause) {
     // A journal that its writer left behind: only who may write can tell what the file is.
     if (isSqliteError(cause, 'READONLY')) return
-    if (cause instanceof PersistenceError || isBusy(cause)) throw cause
-    throw foreign(file, 'no database', cause)
+    // Where it cannot be opened at all, as on a read-only file system, nothing is known of it.
+    throw isCorrupt(cause) ? foreign(file, 'no database', cause) : cause
   } finally {
     db.close()
   }

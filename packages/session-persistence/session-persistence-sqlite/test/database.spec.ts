@@ -160,6 +160,15 @@ test('a file of one byte, which SQLite takes for an empty one, is left as it is'
   expect(readFileSync(file, 'utf8')).toBe('x')
 })
 
+test('a database that cannot be opened is not said to be somebody else’s', async () => {
+  const file = newFile()
+  const backend = openStore(file)
+  await store(backend, randomLog('log', randomFrom(1), 1))
+  await backend.close()
+  symlinkSync(`${file}-shm`, `${file}-shm`)
+  expect(codeOf(() => openStore(file))).toBe('WRITE_FAILED')
+})
+
 test('an SQLite with the write-ahead log fault is refused', () => {
   expect(codeOf(() => assertSqliteVersion('3.51.2'))).toBe('WRITE_FAILED')
   expect(codeOf(() => assertSqliteVersion('2.99.99'))).toBe('WRITE_FAILED')
