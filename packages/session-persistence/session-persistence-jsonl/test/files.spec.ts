@@ -11,11 +11,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { createSession, forkSession, openSession } from '@palimpsest/session-persistence'
+import { createSession, forkSession, type Owner, openSession, thisOwner } from '@palimpsest/session-persistence'
 import { createJsonlBackend } from '@palimpsest/session-persistence-jsonl'
 import { describe, expect, test } from 'vitest'
 import { encodeLock } from '../src/lock-file.js'
-import { type Owner, thisOwner } from '@palimpsest/session-persistence'
 import { filesOf, newDirectory, openStore, sampleLog, store } from './stores.js'
 
 describe('the files', () => {
@@ -31,7 +30,7 @@ describe('the files', () => {
     } finally {
       process.umask(before)
     }
-    expect(statSync(directory).mode & 0o777).toBe(0o700)
+    for (const made of [directory, join(directory, '..')]) expect(statSync(made).mode & 0o777).toBe(0o700)
     const names = readdirSync(directory)
     expect(names).toEqual(expect.arrayContaining(['s.jsonl', 's.index', 's.lock.2', 'child.base']))
     expect(names.some(name => name.startsWith('s.torn-'))).toBe(true)
