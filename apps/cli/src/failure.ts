@@ -64,11 +64,13 @@ function describeUsage(error: CommanderError): Failure {
   return { code: 'USAGE', message, exitCode: error.exitCode === 0 ? EXIT.ok : EXIT.usage }
 }
 
-/** Commander guesses on a second line; where it has no guess for a command, the list is a command away. */
+/** Commander guesses on a second line; where it has no guess, what there is is a command away. */
 function oneSentence(message: string): string {
   const guessed = message.replace(/\s*\(Did you mean (.+)\?\)$/, '; did you mean $1?')
-  const isLost = guessed === message && message.startsWith('unknown command')
-  return isLost ? `${message}; palimpsest --help lists the commands` : guessed
+  if (guessed !== message) return guessed
+  if (message.startsWith('unknown command')) return `${message}; palimpsest --help lists the commands`
+  const isLost = /^(unknown option|missing required argument|too many arguments)/.test(message)
+  return isLost ? `${message.replace(/\.$/, '')}; palimpsest help COMMAND shows what it takes` : message
 }
 
 /** Their messages begin with the code, which is told beside the message. */
