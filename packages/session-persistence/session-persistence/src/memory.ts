@@ -58,7 +58,7 @@ class MemoryBackend implements SessionBackend {
         `session "${lease.id}" has ${length} events: expected seq ${length + stray} next, found ${events[stray]!.seq}; open it again`,
       )
     }
-    record.log ??= { header, events: [] }
+    record.log ??= { header: withoutParentCrc(header), events: [] }
     for (const event of events) record.log.events.push(event)
   }
 
@@ -143,7 +143,8 @@ class MemoryBackend implements SessionBackend {
 }
 
 function summaryOf(id: string, header: SessionHeader, events: readonly SessionEvent[]): SessionSummary {
-  const updatedAt = events.at(-1)?.time ?? header.createdAt
+  const shared = header.parent?.crc === undefined ? 0 : header.parent.length
+  const updatedAt = events.length > shared ? events.at(-1)!.time : header.createdAt
   const summary: SessionSummary = { id, header, length: events.length, updatedAt, bytes: sizeOf(header) }
   for (const event of events) {
     const title = summary.title ?? titleOf(event)
@@ -151,6 +152,13 @@ function summaryOf(id: string, header: SessionHeader, events: readonly SessionEv
     summary.bytes! += sizeOf(event)
   }
   return summary
+}
+
+/** A crc in `parent` says that the prefix is shared; only a fork may say so, in every store. */
+function withoutParentCrc(header: SessionHeader): SessionHeader {
+  if (header.parent?.crc === undefined) return header
+  const { id, length } = header.parent
+  return Object.freeze({ ...header, parent: Object.freeze({ id, length }) })
 }
 
 /** The crc that the last shared record would have on a line of the JSONL store; a prefix of no records has none. */

@@ -99,6 +99,29 @@ test('a fork that names another last record than its parent has is refused', asy
   expect(await backend.read('b')).toBeUndefined()
 })
 
+test('only a fork names the last record that it shares, and is as old as itself until it goes on', async () => {
+  const backend = createMemoryBackend()
+  const parent = { id: 'z', length: 1, crc: '00000000' }
+  const copy = Session.create({ id: 'a', now: () => 5, header: { parent } })
+  copy.append('turn/start', { turn: 1 })
+  await backend.append(await backend.acquire('a'), copy.header, copy.events)
+  expect((await backend.read('a'))!.header.parent).toEqual({ id: 'z', length: 1 })
+  const { header } = Session.create({ id: 'b', now: () => 9, header: { parent: { id: 'a', length: 1 } } })
+  const lease = await backend.acquire('b')
+  await backend.fork(lease, header, 1)
+  const ages = async () => {
+    const found: unknown[] = []
+    for await (const { id, updatedAt } of backend.list()) found.push([id, updatedAt])
+    return found
+  }
+  expect(await ages()).toEqual([
+    ['a', 5],
+    ['b', 9],
+  ])
+  await backend.append(lease, header, [{ seq: 1, time: 12, type: 'step/start', data: { turn: 1, step: 1 } }])
+  expect((await ages())[1]).toEqual(['b', 12])
+})
+
 test('a log of another format version is listed, and neither read nor appended to', async () => {
   for (const [version, word] of [
     [7, 'newer'],

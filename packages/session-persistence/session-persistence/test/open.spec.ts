@@ -136,12 +136,10 @@ describe('the stored header', () => {
 
   test('as the backend completed it is the session’s', async () => {
     const base = await storing()
-    const fork: SessionBackend['fork'] = (lease, header, length) => {
-      const parent = { ...header.parent!, crc: '00c0ffee' }
-      return base.fork(lease, { ...header, parent }, length)
-    }
+    const fork: SessionBackend['fork'] = (lease, header, length) => base.fork(lease, { ...header, shelf: 3 }, length)
     const { session } = await forkSession(over(base, { fork }), 'a', { id: 'child' })
-    expect(session.header.parent).toEqual({ id: 'a', length: 5, crc: '00c0ffee' })
+    expect(session.header).toHaveProperty('shelf', 3)
+    expect(session.header.parent).toEqual({ id: 'a', length: 5, crc: expect.stringMatching(/^[0-9a-f]{8}$/) })
     expect(session.header.cwd).toBe('/work here')
   })
 })
