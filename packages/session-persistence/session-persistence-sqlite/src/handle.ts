@@ -48,12 +48,13 @@ export class Handle {
 
   /** One snapshot for all that `work` reads. */
   snapshot<T>(work: (handle: Handle) => T): T {
-    return this.#within(this.#begin, work)
+    // A page that could not be read forbids the COMMIT, though what was read around it holds.
+    return this.#within(this.#begin, work, this.#rollback)
   }
 
   /** All that `work` writes, durable when this returns, or nothing. The lock comes first. */
   transaction<T>(work: (handle: Handle) => T): T {
-    return this.#within(this.#beginImmediate, work)
+    return this.#within(this.#beginImmediate, work, this.#commit)
   }
 
   close(): void {
@@ -62,18 +63,17 @@ export class Handle {
 
   // --- internal ---
 
-  #within<T>(begin: Database.Statement, work: (handle: Handle) => T): T {
+  #within<T>(begin: Database.Statement, work: (handle: Handle) => T, end: Database.Statement): T {
     if (this.db.inTransaction) return work(this)
     begin.run()
     try {
       const result = work(this)
-      this.#commit.run()
+      end.run()
       return result
     } catch (error) {
       // An id of a block that never came to be may be given to another one.
       this.blocks.clear()
-      // Some failures have rolled back already.
-      if (this.db.inTransaction) this.#rollback.run()
+      rollBack(this.db)
       throw error
     }
   }
@@ -145,9 +145,17 @@ function createSchema(db: Database.Database): void {
       for (const statement of SCHEMA) db.exec(statement)
     }
     db.exec('COMMIT')
-  } finally {
-    if (db.inTransaction) db.exec('ROLLBACK')
+  } catch (error) {
+    rollBack(db)
+    throw error
   }
+}
+
+/** Some failures have rolled back already; one that prevents even this is told by what came before it. */
+function rollBack(db: Database.Database): void {
+  try {
+    if (db.inTransaction) db.exec('ROLLBACK')
+  } catch {}
 }
 
 /** Sets a pragma; SQLite may leave it as it was without an error, so its answer counts. */
