@@ -23,6 +23,7 @@ const DEFAULT_KIND: StoreKind = 'jsonl'
  */
 export function storePlace(given: string | undefined): StorePlace {
   if (given === undefined) return { kind: DEFAULT_KIND, path: join(stateDirectory(), NAMES[DEFAULT_KIND]) }
+  if (given === '') throw usageError('--store: expected sqlite:FILE, jsonl:FOLDER or a folder, found nothing')
   const [, kind, name] = /^(sqlite|jsonl):(.*)$/s.exec(given) ?? []
   if (name === '') throw usageError(`--store: expected ${kind}:${kind === 'sqlite' ? 'FILE' : 'FOLDER'}, found no name`)
   if (kind !== undefined) return { kind: kind as StoreKind, path: resolve(name!) }

@@ -113,6 +113,7 @@ describe('a place that is no store', () => {
     ],
     ['a newer database', () => `sqlite:${ours(folder(), 2)}`, 3, 'SCHEMA_VERSION_UNSUPPORTED', 'newer'],
     ['no name', () => 'sqlite:', 2, 'USAGE', 'sqlite:FILE'],
+    ['nothing', () => '', 2, 'USAGE', 'found nothing'],
     ['a misspelt kind', () => 'sqlit:x', 2, 'USAGE', 'sqlite:FILE'],
   ])('%s: says so, and changes nothing', async (_, make, code, name, says) => {
     const place = make()
