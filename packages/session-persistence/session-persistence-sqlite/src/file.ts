@@ -34,7 +34,11 @@ export function makeFile(file: string): void {
  * closing a descriptor of its own would drop the locks that SQLite holds for this process.)
  */
 export function assertOwnFile(file: string): void {
+  // In this order: a database that others are making right now has a log only once it is no empty file any more.
+  const log = statSync(`${file}-wal`, { throwIfNoEntry: false })
   const { size } = statSync(file)
+  // SQLite would delete the log, and everything in it.
+  if (size === 0 && log !== undefined && log.size > 0) throw foreign(file, 'an empty file beside its write-ahead log')
   if (size === 0) return
   // To SQLite such a file is as good as an empty one.
   if (size === 1) throw foreign(file, 'a single byte')

@@ -15,6 +15,8 @@ export class Handle {
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>()
   /** Inflated blocks of texts, by id; for `blocks.ts`. A block never changes. */
   readonly blocks = new Map<number, Buffer>()
+  /** Whether every session is in the index of ids, once somebody has looked; for `session-row.ts`. */
+  isIndexSound: boolean | undefined
   readonly #begin: Database.Statement
   readonly #beginImmediate: Database.Statement
   readonly #commit: Database.Statement

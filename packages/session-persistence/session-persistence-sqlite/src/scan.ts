@@ -46,8 +46,11 @@ export function reportLost(scan: Scan, to: number): void {
 
 /** Notes that the end of the log, up to `to`, is lost. */
 export function reportLostTail(scan: Scan, to: number): void {
-  if (scan.end >= to || scan.damage.length > scan.tailFrom) return
-  scan.damage.push(damaged(scan.end, 0))
+  if (scan.end >= to) return
+  const first = scan.damage[scan.tailFrom]
+  if (first === undefined) scan.damage.push(damaged(scan.end, 0))
+  // Rows may be gone without a trace in front of one that is bad.
+  else first.where = { seq: Math.min(scan.end, first.where.seq ?? scan.end) }
 }
 
 export function damaged(seq: number, bytes: number): Damage {
@@ -57,6 +60,8 @@ export function damaged(seq: number, bytes: number): Damage {
 // --- internal ---
 
 type PlacedRow = [...EventRow, place: number]
+/** In place of a seq, where it cannot be told whether there is a row at all. */
+const UNREADABLE = -1
 type PackRow = [place: number, last: number, body: Buffer, crc: number]
 
 function scanPart(db: Handle, scan: Scan, key: number, from: number, to: number): void {
@@ -74,7 +79,8 @@ function takeRow(db: Handle, scan: Scan, key: number, row: PlacedRow): void {
   const seq = row[9] - placeOf(key, 0)
   const event = row[0] === seq ? decodeSound(db, row, key) : undefined
   if (event !== undefined) accept(scan, event)
-  else report(scan, seq, typeof row[3] === 'string' ? row[3].length : 0)
+  // What lies in a pack has no row, so none is missing there.
+  else if (row[0] !== UNREADABLE || seq >= scan.end) report(scan, seq, typeof row[3] === 'string' ? row[3].length : 0)
 }
 
 function decodeSound(db: Handle, row: PlacedRow, key: number): SessionEvent | undefined {
@@ -139,7 +145,7 @@ function readRows(db: Handle, key: number, from: number, to: number): PlacedRow[
     return db.rows<PlacedRow>(ROWS).all(placeOf(key, from), placeOf(key, to))
   } catch (error) {
     if (!isCorrupt(error)) throw error
-    const bad = (place: number): PlacedRow => [-1, 0, '', '', null, null, null, null, 0, place]
+    const bad = (place: number): PlacedRow => [UNREADABLE, 0, '', '', null, null, null, null, 0, place]
     return readOneByOne(db.rows<PlacedRow>(ROW), placeOf(key, from), placeOf(key, to), bad)
   }
 }

@@ -41,10 +41,10 @@ export interface SessionState {
 export function findSession(db: Handle, id: string): SessionRow | undefined {
   const found = db.rows<Columns>(`SELECT ${COLUMNS} FROM sessions WHERE id = ?`).get(id)
   if (found !== undefined) return sessionRow(found)
-  const isKnown = db.rows('SELECT 1 FROM leases WHERE id = ? AND epoch > 1').get(id) !== undefined
-  const missed = isKnown
-    ? db.rows<Columns>(`SELECT ${COLUMNS} FROM sessions NOT INDEXED WHERE id = ?`).get(id)
-    : undefined
+  if (db.rows('SELECT 1 FROM leases WHERE id = ?').get(id) === undefined) return undefined
+  db.isIndexSound ??= readable(() => db.rows(NOT_IN_INDEX).get() === undefined) ?? false
+  if (db.isIndexSound) return undefined
+  const missed = db.rows<Columns>(`SELECT ${COLUMNS} FROM sessions NOT INDEXED WHERE id = ?`).get(id)
   return missed && sessionRow(missed)
 }
 
@@ -120,6 +120,9 @@ export function keepRow(db: Handle, id: string, source: string, seq: number | nu
 
 const UPDATE =
   'UPDATE sessions SET length = ?, landmarks = ?, packed = ?, bytes = ?, updated_at = ?, title_seq = ?, title = ?, crc = ? WHERE key = ?'
+
+const NOT_IN_INDEX = `SELECT 1 FROM sessions s NOT INDEXED WHERE id IS NOT NULL AND NOT EXISTS
+  (SELECT 1 FROM sessions i INDEXED BY sqlite_autoindex_sessions_1 WHERE i.id = s.id AND i.key = s.key) LIMIT 1`
 
 const COLUMNS =
   'key, id, header, parent, base, header_crc, length, landmarks, packed, bytes, updated_at, title_seq, title, crc'

@@ -9,7 +9,7 @@ export function summaryOf(row: SessionRow | string): SessionSummary {
     const message = `session "${row}": its row lies on a bad page of the database; keep a copy of the file`
     return { id: row, damage: [damage('HEADER_DAMAGED')], error: { code: 'HEADER_DAMAGED', message } }
   }
-  const id = String(row.id)
+  const id = nameOf(row)
   const { length, bytes, updatedAt, title } = row.state
   const summary: SessionSummary = { id, ...(row.isStateSound && { bytes: bytes + String(row.header).length }) }
   try {
@@ -26,6 +26,11 @@ export function summaryOf(row: SessionRow | string): SessionSummary {
 }
 
 // --- internal ---
+
+/** As the header has it, which has a checksum; the column, or its index, has none. */
+function nameOf({ id, header, isHeaderSound }: SessionRow): string {
+  return isHeaderSound ? (JSON.parse(header) as SessionHeader).id : String(id)
+}
 
 function damage(code: 'RECORD_DAMAGED' | 'HEADER_DAMAGED') {
   return { code, where: {}, bytes: 0, kept: null }

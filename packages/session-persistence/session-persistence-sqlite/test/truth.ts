@@ -23,7 +23,7 @@ export async function findUntruth(backend: SessionBackend, expected: Expected): 
   if (wrong !== undefined || !expected.lengths.has(expected.worker)) return wrong
   const { untruth, added } = await work(backend, expected)
   if (untruth !== undefined) return `opened, ${expected.worker}: ${untruth}`
-  const after = await judgeReads(backend, ids, withAdded(expected, added))
+  const after = await judgeReads(backend, ids.slice(-2).concat(expected.worker), withAdded(expected, added))
   return after && `after work on ${expected.worker}: ${after}`
 }
 
