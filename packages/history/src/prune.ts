@@ -1,0 +1,100 @@
+import type { Session, SessionEvent, ToolMessage } from '@palimpsest/session'
+import { compareMessages, type EditCost } from './edit-cost.js'
+import { standInFor } from './stand-in.js'
+import { type CountTokens, estimateTokens, messageTokens } from './tokens.js'
+
+export interface PruneOptions {
+  /** The newest visible tool results that stay. Default 3. */
+  keepRecent?: number
+  /** Smaller results stay. Default 200. */
+  minTokens?: number
+  countTokens?: CountTokens
+}
+
+export interface PrunedResult {
+  /** The result that is shadowed now. */
+  seq: number
+  /** Its stand-in. */
+  node: number
+  toolCallId: string
+  tokensBefore: number
+  tokensAfter: number
+}
+
+export interface PruneReport extends EditCost {
+  pruned: readonly PrunedResult[]
+}
+
+/**
+ * Replaces old, large tool results one by one by stand-ins that name the call, the size and the seq where
+ * `recall` finds the full text; then one `prune/applied`, if anything was pruned. A result that was
+ * restored, and a stand-in, is never pruned. Needs no model.
+ */
+export function prune(session: Session, options: PruneOptions = {}): PruneReport {
+  const { countTokens = estimateTokens } = options
+  const before = session.deriveMessages()
+  const pruned = planPrune(session, options).map(candidate => replaceResult(session, candidate, countTokens))
+  const cost = compareMessages(before, session.deriveMessages(), countTokens)
+  if (pruned.length > 0) {
+    const { tokensSaved, cachedPrefix } = cost
+    session.append('prune/applied', { nodes: pruned.map(({ node }) => node), tokensSaved, cachedPrefix })
+  }
+  return { ...cost, pruned }
+}
+
+export interface PruneCandidate {
+  readonly event: SessionEvent<'tool/result'>
+  readonly tokens: number
+}
+
+/** What `prune` would replace now, in surface order. */
+export function planPrune(session: Session, options: PruneOptions = {}): PruneCandidate[] {
+  const { keepRecent = 3, minTokens = 200, countTokens = estimateTokens } = options
+  requireCount('keepRecent', keepRecent)
+  requireCount('minTokens', minTokens)
+  const results = session.surface.seqs().filter(seq => session.at(seq)!.type === 'tool/result')
+  const restored = restoredNodes(session)
+  return results.slice(0, Math.max(0, results.length - keepRecent)).flatMap(seq => {
+    if (session.surface.shadowed(seq).length > 0 || restored.has(seq)) return []
+    const event = session.at(seq) as SessionEvent<'tool/result'>
+    const tokens = messageTokens(event.data.message, countTokens)
+    return tokens >= minTokens && isShorter(event, tokens, countTokens) ? [{ event, tokens }] : []
+  })
+}
+
+// --- internal ---
+
+function requireCount(name: string, value: number): void {
+  if (Number.isInteger(value) && value >= 0) return
+  throw new RangeError(`${name}: expected a whole number from 0 on, found ${value}`)
+}
+
+/** Results that a restore put back in the place of their stand-ins. */
+function restoredNodes(session: Session): Set<number> {
+  const replaced = new Map<number, readonly number[]>()
+  const restored = new Set<number>()
+  for (const { seq, type, surfaceOp, sourceEventSeqs = [] } of session.markers()) {
+    if (surfaceOp === 'append') continue
+    if (surfaceOp.op === 'restore') for (const source of replaced.get(surfaceOp.node) ?? []) restored.add(source)
+    else if (type === 'tool/result') replaced.set(seq, sourceEventSeqs)
+  }
+  return restored
+}
+
+function isShorter(event: SessionEvent<'tool/result'>, tokens: number, countTokens: CountTokens): boolean {
+  const { message } = standInFor(event, tokens)
+  return (
+    messageTokens(message, countTokens) < tokens &&
+    JSON.stringify(message).length < JSON.stringify(event.data.message).length
+  )
+}
+
+function replaceResult(session: Session, { event, tokens }: PruneCandidate, countTokens: CountTokens): PrunedResult {
+  const { seq, data } = event
+  const standIn = session.append('tool/result', standInFor(event, tokens), {
+    surfaceOp: { op: 'replace', start: seq, end: seq },
+    sourceEventSeqs: [seq],
+  })
+  const tokensAfter = messageTokens(standIn.data.message as ToolMessage, countTokens)
+  return { seq, node: standIn.seq, toolCallId: data.toolCallId, tokensBefore: tokens, tokensAfter }
+}
