@@ -1,0 +1,86 @@
+import type { SessionEvent } from '@palimpsest/session'
+import type { Relation } from '../relation.js'
+
+export const turnsNest: Relation = {
+  name: 'turns-nest',
+  description:
+    'Turns and steps count from 1 and nest: a step lies in its turn, and what names a turn or step lies in that one.',
+  judgeLog: () => {
+    let at: Place = { turn: 0, isTurnOpen: false, step: 0, isStepOpen: false }
+    return event => {
+      // What repair could not read may have held any number of turns.
+      if (event.type === 'log/lost') at = UNKNOWN
+      const expected = expectedAt(at, event)
+      const found = placeOf(event)
+      at = nextPlace(at, event)
+      if (expected === undefined || found === undefined || expected === found) return undefined
+      return { seqs: [event.seq], message: `expected ${event.type} in ${expected}, found ${found}` }
+    }
+  },
+}
+
+// --- internal ---
+
+/** `turn` and `step` are the last that began; `NaN` where nobody knows. */
+interface Place {
+  readonly turn: number
+  readonly isTurnOpen: boolean
+  readonly step: number
+  readonly isStepOpen: boolean
+}
+
+const UNKNOWN: Place = { turn: Number.NaN, isTurnOpen: false, step: Number.NaN, isStepOpen: false }
+
+/** Where the event must lie, in words; `undefined` where it may lie anywhere. */
+function expectedAt({ turn, isTurnOpen, step, isStepOpen }: Place, event: SessionEvent): string | undefined {
+  if (Number.isNaN(turn)) return undefined
+  switch (event.type) {
+    case 'turn/start':
+      return isTurnOpen ? `no turn while ${turn} is open` : `turn ${turn + 1}`
+    case 'turn/end':
+      return isStepOpen ? `step ${step}, which is open` : openTurn(turn, isTurnOpen)
+    case 'step/start':
+      return isStepOpen ? `no step while ${step} is open` : `${openTurn(turn, isTurnOpen)} step ${step + 1}`
+    case 'step/end':
+    case 'assistant/chunk':
+    case 'assistant/message':
+    case 'tool/call':
+    case 'tool/settled':
+    case 'tool/result':
+      return isEdit(event) ? undefined : `${openTurn(turn, isTurnOpen)} ${isStepOpen ? `step ${step}` : 'no step'}`
+    case 'user/message':
+    case 'context/message':
+    case 'steering/message':
+      return isEdit(event) || event.data.turn === undefined ? undefined : openTurn(turn, isTurnOpen)
+    default:
+      return undefined
+  }
+}
+
+const openTurn = (turn: number, isOpen: boolean): string => (isOpen ? `turn ${turn}` : 'no turn')
+
+/** A replacement keeps the turn of what it replaces. */
+function isEdit({ surfaceOp }: SessionEvent): boolean {
+  return surfaceOp !== undefined && surfaceOp !== 'append'
+}
+
+function placeOf({ data }: SessionEvent): string | undefined {
+  const { turn, step } = data as { turn?: number; step?: number }
+  if (turn === undefined) return undefined
+  return step === undefined ? `turn ${turn}` : `turn ${turn} step ${step}`
+}
+
+function nextPlace(at: Place, event: SessionEvent): Place {
+  switch (event.type) {
+    case 'turn/start':
+      return { turn: event.data.turn, isTurnOpen: true, step: 0, isStepOpen: false }
+    case 'turn/end':
+      return { turn: event.data.turn, isTurnOpen: false, step: 0, isStepOpen: false }
+    case 'step/start':
+      return { turn: event.data.turn, isTurnOpen: true, step: event.data.step, isStepOpen: true }
+    case 'step/end':
+      return { ...at, step: event.data.step, isStepOpen: false }
+    default:
+      return at
+  }
+}
