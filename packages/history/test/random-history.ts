@@ -1,5 +1,12 @@
 import { compact, isLegalRange, legalCuts, prune, restore } from '@palimpsest/history'
-import { type AssistantPart, closeInterruptedTurn, isSurfaceType, type Message, Session } from '@palimpsest/session'
+import {
+  type AssistantPart,
+  closeInterruptedTurn,
+  isSurfaceType,
+  type Message,
+  type ModelRequest,
+  Session,
+} from '@palimpsest/session'
 import { APPEND, result, user } from './samples.js'
 
 export type Random = (below: number) => number

@@ -1,4 +1,12 @@
-import type { AssistantPart, EventMap, Session, ToolMessage, UserMessage } from '@palimpsest/session'
+import type {
+  AssistantPart,
+  EventMap,
+  EventType,
+  Session,
+  SessionEvent,
+  ToolMessage,
+  UserMessage,
+} from '@palimpsest/session'
 
 export const APPEND = { surfaceOp: 'append' } as const
 
@@ -41,3 +49,7 @@ export function round(session: Session, n: number, size = 2_000): void {
 }
 
 export const textOf = (session: Session, seq: number): string => JSON.stringify(session.at(seq)!.data)
+
+export function eventsOf<T extends EventType>(session: Session, type: T): SessionEvent<T>[] {
+  return session.events.filter(event => event.type === type) as unknown as SessionEvent<T>[]
+}
