@@ -12,17 +12,18 @@ export async function playTurn(stage: Stage, turn: RecordedTurn): Promise<void> 
     session: stage.session,
     host,
     ...settingsFor(stage, turn, 0),
-    flush: async () => failFlush(stage, turn),
+    flush: () => flush(stage, turn),
+    cancelGraceMs: isCutOff(stage, turn) ? 0 : GRACE_MS,
     maxSteps: turn.reason?.kind === 'max-steps' ? Math.max(1, turn.steps.length) : Number.POSITIVE_INFINITY,
     maxParallelToolCalls: widthOf(turn),
   })
   const off = stage.onAppend(() => {
     if (stage.length === turn.crashAt) stage.halt()
+    else if (stage.length === turn.end) agent.dispose().catch(() => {})
     else stopWhenDue(stage, turn, agent)
   })
   try {
     agent.send('the recorded input')
-    enterInputs(agent, turn.steps[0])
     await agent.idle()
     await agent.dispose()
   } finally {
@@ -37,7 +38,9 @@ function recordedHost(stage: Stage, turn: RecordedTurn): Plugin {
   return {
     name: 'recorded',
     setup(ctx) {
-      ctx.around('turn/admit', () => {
+      ctx.around('turn/admit', ({ agent }) => {
+        // What was sent is taken by now: this enters the first step.
+        enterInputs(agent as Agent, turn.steps[0])
         if (turn.steps.length === 0) throwRecorded(turn)
         return { messages: turn.messages.map(({ data }) => data.message) }
       })
@@ -91,17 +94,46 @@ function throwRecorded({ reason }: RecordedTurn): void {
 async function settle(stage: Stage, turn: RecordedTurn, call: RecordedCall | undefined, agent: Agent) {
   await stage.reach(call?.settledAt ?? Number.POSITIVE_INFINITY)
   const { message, error } = call!.result!
-  if (STOPPED_CODES.has(error?.code ?? '')) stop(turn, agent)
+  const isStopped = STOPPED_CODES.has(error?.code ?? '')
+  if (isStopped) {
+    await stage.when(() => begunBefore(turn, turn.stopAt ?? 0).every(each => running.has(each)))
+    stop(turn, agent)
+  }
+  if (isStopped && isCutOff(stage, turn)) return new Promise(() => {})
   return toolOutput(message.content[0]!.output, error)
 }
 
-/** A store that failed before a tool began fails again there. */
-function failFlush(stage: Stage, turn: RecordedTurn): void {
+/** A call that was logged and did not begin: the store failed, or the stop came while it was asked. */
+async function flush(stage: Stage, turn: RecordedTurn): Promise<void> {
   const last = stage.recorded.at(stage.length - 1)
-  if (turn.reason?.kind !== 'error' || last?.type !== 'tool/call') return
+  if (last?.type !== 'tool/call') return
   const { step, toolCallId } = last.data
   const call = turn.steps.find(({ number }) => number === step)?.calls.get(toolCallId)
-  if (call?.result?.error?.code === 'ABORTED_BEFORE_DISPATCH') throwRecorded(turn)
+  if (call === undefined || hasBegun(call)) return
+  throwRecorded(turn)
+  await stage.reach(call.settledAt)
+}
+
+/** Longer than a replay takes: what the tool said after the stop is in the recording. */
+const GRACE_MS = 60_000
+
+/** Whether the loop did not wait for the tools that it stopped. */
+function isCutOff({ recorded }: Stage, { stopAt }: RecordedTurn): boolean {
+  const event = stopAt === undefined ? undefined : recorded.at(stopAt)
+  if (event?.type !== 'tool/result' && event?.type !== 'tool/settled') return false
+  return event.data.error?.code === 'TOOL_OUTCOME_UNKNOWN'
+}
+
+/** Calls whose bodies were running when the turn was stopped. */
+function begunBefore({ steps }: RecordedTurn, seq: number): RecordedCall[] {
+  return steps.flatMap(({ calls }) => [...calls.values()].filter(call => hasBegun(call) && call.beganAt! < seq))
+}
+
+/** Calls whose bodies have begun again. */
+const running = new WeakSet<RecordedCall>()
+
+function hasBegun({ beganAt, result }: RecordedCall): boolean {
+  return beganAt !== undefined && result?.error?.code !== 'ABORTED_BEFORE_DISPATCH'
 }
 
 /** Where the body of a stopped tool had begun, the tool itself says when: see `settle`. */
@@ -168,6 +200,8 @@ function recordedTool(stage: Stage, turn: RecordedTurn, schema: NonNullable<Requ
     parallelSafe: isParallel(turn, schema.name),
     execute: (_, { step, toolCallId, agent }) => {
       const call = turn.steps.find(({ number }) => number === step)?.calls.get(toolCallId)
+      if (call !== undefined) running.add(call)
+      stage.poke()
       return settle(stage, turn, call, agent as Agent)
     },
   }

@@ -1,11 +1,4 @@
-import {
-  closeInterruptedTurn,
-  type Fault,
-  type Session,
-  type SessionEvent,
-  type ToolOutput,
-  type TurnEnd,
-} from '@palimpsest/session'
+import { closeInterruptedTurn, type Session, type SessionEvent, type TurnEnd } from '@palimpsest/session'
 
 /** One turn of a log that the loop wrote, and what it was told on the way. Positions are seqs. */
 export interface RecordedTurn {
@@ -69,7 +62,7 @@ export function readTurn(session: Session, start: number): RecordedTurn | undefi
     messages: lived.filter(event => event.type === 'user/message' && event.surfaceOp === 'append') as never,
     reason,
     crashAt,
-    stopAt: reason?.kind === 'aborted' || reason?.kind === 'disposed' ? findStop(events) : undefined,
+    stopAt: isStopped(reason) ? findStop(lived) : findEarlierStop(lived, steps.at(-1)),
   }
 }
 
@@ -102,14 +95,27 @@ function writesRest(events: readonly SessionEvent[], from: number): boolean {
   return JSON.stringify(closeInterruptedTurn(events.slice(0, from))) === JSON.stringify(events.slice(from))
 }
 
+function isStopped(reason: TurnEnd | undefined): boolean {
+  return reason?.kind === 'aborted' || reason?.kind === 'disposed'
+}
+
+/** A process may have died while it was ending a turn that was stopped, or that failed. */
+function findEarlierStop(lived: readonly SessionEvent[], step: RecordedStep | undefined): number | undefined {
+  const last = lived.at(-1)
+  if (last?.type === 'turn/end') return undefined
+  const told = lived.find(comesFromStop)
+  return told?.seq ?? (last?.type === 'step/end' && step?.answer === undefined ? last.seq : undefined)
+}
+
+/** The first result or answer that says so; without one, the ends that follow what the loop wrote last. */
 function findStop(events: readonly SessionEvent[]): number {
-  let stop = events.length - 1
-  while (stop > 1 && comesFromStop(events[stop - 1]!)) stop--
-  return events[stop]!.seq
+  const told = events.find(comesFromStop)
+  if (told !== undefined) return told.seq
+  const last = events.findLastIndex(({ type }) => type !== 'turn/end' && type !== 'step/end')
+  return events[Math.max(last, 0) + 1]!.seq
 }
 
 function comesFromStop(event: SessionEvent): boolean {
-  if (event.type === 'step/end') return true
   if (event.type === 'assistant/message') return event.data.interrupted === true
   if (event.type !== 'tool/result' && event.type !== 'tool/settled') return false
   return STOPPED_CODES.has(event.data.error?.code ?? '')

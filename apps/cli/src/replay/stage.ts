@@ -1,5 +1,4 @@
-import { closeInterruptedTurn, Session, type SessionEvent } from '@palimpsest/session'
-import { unknownTypes } from '../stored-session.js'
+import { closeInterruptedTurn, isKnownType, Session, type SessionEvent } from '@palimpsest/session'
 import { isGiven } from './recording.js'
 
 /** Where the replayed log first is not the recorded one. `undefined`: nothing stands there. */
@@ -21,7 +20,7 @@ export class Stage {
   given = 0
   #isHalted = false
   readonly #listeners = new Set<() => void>()
-  #waiters: { seq: number; resolve: () => void; reject: (error: Error) => void }[] = []
+  #waiters: { isReady: () => boolean; resolve: () => void; reject: (error: Error) => void }[] = []
 
   constructor(
     readonly recorded: Session,
@@ -51,9 +50,19 @@ export class Stage {
 
   /** Resolves when the log is `seq` long: whoever wrote the recorded event `seq` was at work then. */
   reach(seq: number): Promise<void> {
+    return this.when(() => this.length >= seq)
+  }
+
+  /** Resolves when `isReady` says so, asked behind each append and `poke`. Rejects when the replay is over. */
+  when(isReady: () => boolean): Promise<void> {
     if (this.isOver || this.#isHalted) return Promise.reject(new ReplayOver())
-    if (this.length >= seq) return Promise.resolve()
-    return new Promise((resolve, reject) => this.#waiters.push({ seq, resolve, reject }))
+    if (isReady()) return Promise.resolve()
+    return new Promise((resolve, reject) => this.#waiters.push({ isReady, resolve, reject }))
+  }
+
+  /** Something else than the log has changed. */
+  poke(): void {
+    queueMicrotask(() => this.#goOn())
   }
 
   /** Appends what the recording says that somebody else than the loop appended. */
@@ -101,7 +110,7 @@ export class Stage {
       header: recorded.header,
       seed,
       now: () => recorded.at(session.length)?.time ?? last,
-      acceptUnknown: unknownTypes(recorded.events),
+      acceptUnknown: recorded.events.map(({ type }) => type).filter(type => !isKnownType(type)),
     })
     session.on(event => this.#follow(event))
     return session
@@ -118,14 +127,14 @@ export class Stage {
     }
     for (const listener of this.#listeners) listener()
     // What others append stands between what the loop appends, so it has to be there before the loop goes on.
-    queueMicrotask(() => this.#goOn())
+    this.poke()
   }
 
   #goOn(): void {
     if (this.#isHalted) return
     this.giveAll()
-    const ready = this.#waiters.filter(({ seq }) => seq <= this.length)
-    this.#waiters = this.#waiters.filter(({ seq }) => seq > this.length)
+    const ready = this.#waiters.filter(({ isReady }) => isReady())
+    this.#waiters = this.#waiters.filter(waiter => !ready.includes(waiter))
     for (const { resolve } of ready) resolve()
   }
 }
