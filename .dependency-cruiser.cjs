@@ -40,6 +40,13 @@ module.exports = {
       'a backend imports the kernel and the port only',
     ),
     only('model-adapters', '(packages/adapters/[^/]+)', [session], 'a model adapter imports the kernel only'),
+    only('history', 'packages/history', [session, host], 'history edits import the kernel and the host only'),
+    only(
+      'invariants',
+      'packages/support/invariants',
+      [session, host],
+      'the invariants import the kernel and the host only',
+    ),
     only('tools', 'packages/tools', [session, loop], 'tools import the kernel and the loop only'),
     {
       name: 'nobody-imports-apps',

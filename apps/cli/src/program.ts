@@ -1,11 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { atCommand } from './commands/at.js'
+import { compactCommand } from './commands/compact.js'
+import { diffCommand } from './commands/diff.js'
 import { doctorCommand } from './commands/doctor.js'
 import { explainCommand } from './commands/explain.js'
 import { forkCommand } from './commands/fork.js'
 import { logCommand } from './commands/log.js'
 import { lsCommand } from './commands/ls.js'
+import { pruneCommand } from './commands/prune.js'
+import { replayCommand } from './commands/replay.js'
+import { restoreCommand } from './commands/restore.js'
 import { resumeCommand } from './commands/resume.js'
 import { rmCommand } from './commands/rm.js'
 import { runCommand } from './commands/run.js'
@@ -49,6 +54,11 @@ function commands(): Command[] {
     watchCommand(),
     atCommand(),
     explainCommand(),
+    diffCommand(),
+    replayCommand(),
+    compactCommand(),
+    pruneCommand(),
+    restoreCommand(),
     doctorCommand(),
     forkCommand(),
     rmCommand(),

@@ -1,4 +1,5 @@
-import { isSurfaceType, type Session, type SessionEvent } from '@palimpsest/session'
+import { type Explanation, explain as explainEvent } from '@palimpsest/history'
+import type { Session, SessionEvent } from '@palimpsest/session'
 import type { SessionBackend } from '@palimpsest/session-persistence'
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
@@ -22,22 +23,13 @@ export function explainCommand(): Command {
 
 // --- internal ---
 
-type State =
-  | { state: 'visible' }
-  /** `by` is the node directly above, `since` the seq from which on it is so. */
-  | { state: 'shadowed'; by: number; since: number }
-  /** A replacement that the restore `by` took off. */
-  | { state: 'undone'; by: number }
-  /** An event that makes no message. */
-  | { state: 'never' }
-
 /** With one argument it is the seq. */
 async function explain(context: Context, id: string, number: number | undefined): Promise<ExitCode> {
   const [given, seq] = number === undefined ? [undefined, parseCount(id)] : [id, number]
   const { session, backend } = await readStored(context, given)
   const event = session.at(seq)
   if (event === undefined) throw unknownSeq(session, seq)
-  const state = stateOf(session, event)
+  const state = explainEvent(session, seq)
   const relations = {
     above: chainAbove(session, seq),
     shadows: session.surface.shadowed(seq),
@@ -58,20 +50,6 @@ async function findCiting(backend: SessionBackend, session: Session, seq: number
   return citing
 }
 
-function stateOf(session: Session, event: SessionEvent): State {
-  const { surface } = session
-  const { seq } = event
-  if (!isSurfaceType(event.type)) return { state: 'never' }
-  if (surface.has(seq)) return { state: 'visible' }
-  const by = surface.coveredBy(seq)
-  if (by !== undefined) return { state: 'shadowed', by, since: by }
-  return { state: 'undone', by: session.markers().find(({ surfaceOp }) => isRestoreOf(surfaceOp, seq))!.seq }
-}
-
-function isRestoreOf(op: SessionEvent['surfaceOp'], seq: number): boolean {
-  return typeof op === 'object' && op.op === 'restore' && op.node === seq
-}
-
 /** The nodes above a shadowed one, the last of them visible. */
 function chainAbove({ surface }: Session, seq: number): number[] {
   const above: number[] = []
@@ -86,7 +64,13 @@ interface Relations {
   citedBy: readonly number[]
 }
 
-function print(session: Session, event: SessionEvent, state: State, relations: Relations, { out }: Context): void {
+function print(
+  session: Session,
+  event: SessionEvent,
+  state: Explanation,
+  relations: Relations,
+  { out }: Context,
+): void {
   const width = String(session.length - 1).length
   const list = (title: string, seqs: readonly number[]) => {
     if (seqs.length === 0) return
@@ -104,7 +88,7 @@ function print(session: Session, event: SessionEvent, state: State, relations: R
 
 const LISTED = 12
 
-function sentenceOf(state: State, { above }: Relations): string {
+function sentenceOf(state: Explanation, { above }: Relations): string {
   switch (state.state) {
     case 'visible':
       return 'Visible: the model sees it.'

@@ -1,0 +1,63 @@
+import { compact, summarizeWith } from '@palimpsest/history'
+import { Command } from 'commander'
+import { action, type Context } from '../context.js'
+import { costLine, editStored } from '../edited-session.js'
+import { EXIT, type ExitCode } from '../exit-codes.js'
+import { ENVIRONMENT_HELP } from '../run/options.js'
+import { counted } from '../view/figures.js'
+import { withExamples } from './examples.js'
+import { parseCount } from './parse-count.js'
+
+export function compactCommand(): Command {
+  const command = new Command('compact')
+    .description('Put a summary in the place of the older messages. They stay in the log, and restore puts them back')
+    .argument('[id]', 'a session id, its unique beginning, or "last" (the default)')
+    .option('--keep-recent <messages>', 'the newest messages that stay (default: 2)', parseCount)
+    .option('--summary <text>', 'this text, instead of asking a model')
+    .option('--model <name>', "who summarises; default: the session's last model")
+    .option('--base-url <url>', "the provider's address")
+    .option('--api-key-env <name>', 'the environment variable that holds the key')
+    .addHelpText('after', `\n${ENVIRONMENT_HELP}`)
+    .action(action(run))
+  return withExamples(
+    command,
+    'compact',
+    'compact 3f2a --model anthropic:claude-haiku-4-5',
+    'compact last --summary "…"',
+  )
+}
+
+// --- internal ---
+
+interface CompactFlags {
+  keepRecent?: number
+  summary?: string
+  model?: string
+  baseUrl?: string
+  apiKeyEnv?: string
+}
+
+async function run(context: Context, given: string | undefined, flags: CompactFlags): Promise<ExitCode> {
+  const { summary, keepRecent } = flags
+  const { report, id } = await editStored(context, given, 'compact', async session => {
+    const last = session.requestAt(session.length)?.model
+    const summarize = summary === undefined ? await summarizer(flags, last) : async () => summary
+    return {
+      id: session.id,
+      report: await compact(session, { summarize, ...(keepRecent !== undefined && { keepRecent }) }),
+    }
+  })
+  const { out } = context
+  if (out.isJson) out.json({ id, ...report })
+  out.line(
+    `${out.colors.green('compacted')}  ${counted(report.shadowed.length, 'message')} into event ${report.node}; undo with palimpsest restore ${report.node}`,
+  )
+  out.line(`  ${costLine(report)}`)
+  return EXIT.ok
+}
+
+async function summarizer(flags: CompactFlags, last: string | undefined) {
+  const { chooseModel } = await import('../run/parts.js')
+  const { port, settings, defaults } = await chooseModel(flags, last)
+  return summarizeWith(port, { settings: { ...defaults, ...settings } })
+}

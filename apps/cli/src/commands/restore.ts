@@ -1,0 +1,44 @@
+import { restore } from '@palimpsest/history'
+import { Command } from 'commander'
+import { action, type Context } from '../context.js'
+import { costLine, editStored } from '../edited-session.js'
+import { EXIT, type ExitCode } from '../exit-codes.js'
+import { withExamples } from './examples.js'
+import { parseCount } from './parse-count.js'
+
+export function restoreCommand(): Command {
+  const command = new Command('restore')
+    .description('Undo one edit: take a replacement off and put back what it stands for. Later turns stay')
+    .usage('[options] [id] <seq>')
+    .argument('<id>', 'a session id, its unique beginning, or "last"; may be left out: "last"')
+    .argument(
+      '[seq]',
+      'the seq of the replacement: palimpsest log names it, palimpsest explain what it shadows',
+      parseCount,
+    )
+    .option('--reason <text>', 'why, for who reads the log')
+    .action(action(run))
+  return withExamples(command, 'restore 40', 'restore 3f2a 40 --reason "the summary lost the goal"')
+}
+
+// --- internal ---
+
+/** With one argument it is the seq. */
+async function run(
+  context: Context,
+  id: string,
+  number: number | undefined,
+  { reason }: { reason?: string },
+): Promise<ExitCode> {
+  const [given, node] = number === undefined ? [undefined, parseCount(id)] : [id, number]
+  const { cost, back, seq, sessionId } = await editStored(context, given, 'restore', session => {
+    const back = session.surface.shadowed(node)
+    const cost = restore(session, node, reason === undefined ? {} : { reason })
+    return { cost, back, seq: session.length - 1, sessionId: session.id }
+  })
+  const { out } = context
+  if (out.isJson) out.json({ id: sessionId, node, seq, back, ...cost })
+  out.line(`${out.colors.green('restored')}  ${back.join(', ')} in the place of ${node}, by event ${seq}`)
+  out.line(`  ${costLine(cost)}`)
+  return EXIT.ok
+}

@@ -1,0 +1,33 @@
+import type { EditCost } from '@palimpsest/history'
+import type { Session } from '@palimpsest/session'
+import { openSession } from '@palimpsest/session-persistence'
+import type { Context } from './context.js'
+import { namingTakeover } from './failure.js'
+import { resolveId } from './session-id.js'
+import { counted } from './view/figures.js'
+
+/** Opens a session for one edit, and closes it with the edit durable, or with nothing of it. */
+export async function editStored<T>(
+  context: Context,
+  given: string | undefined,
+  verb: string,
+  edit: (session: Session) => T | Promise<T>,
+): Promise<T> {
+  const backend = await context.existingStore()
+  const id = await resolveId(backend, given)
+  const open = await openSession(backend!, id).catch(error => {
+    throw namingTakeover(error, `palimpsest resume ${id} --takeover${context.storeFlag}, then palimpsest ${verb}`)
+  })
+  try {
+    return await edit(open.session)
+  } finally {
+    await open.close()
+  }
+}
+
+/** What an edit did to the request, in a line. */
+export function costLine({ tokensBefore, tokensAfter, tokensSaved, cachedPrefix }: EditCost): string {
+  const change = tokensSaved >= 0 ? `${tokensSaved} saved` : `${-tokensSaved} more`
+  const kept = `${counted(cachedPrefix.messages, 'leading message')} of ${cachedPrefix.tokens} tokens as before`
+  return `about ${tokensBefore} → ${tokensAfter} tokens (${change}); ${kept}, ${cachedPrefix.tokensBroken} tokens to cache anew`
+}
