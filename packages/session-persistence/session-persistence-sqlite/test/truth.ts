@@ -110,7 +110,9 @@ async function work(backend: SessionBackend, { logs, lengths, isExact, worker }:
   const reading = await attempt(async () => [...session.slice(0, session.length)])
   if (reading.error !== undefined) {
     await attempt(close)
-    return isCoded(reading.error) && !isExact ? {} : { untruth: told(reading.error) }
+    if (!isCoded(reading.error) || isExact) return { untruth: told(reading.error) }
+    // What is damaged lies between the landmarks, so the turn was closed behind it.
+    return { added: [...logs.get(worker)!.events.slice(0, length), ...report.repaired] }
   }
   const untruth =
     judgeEvents(reading.value!.slice(0, sound), logs.get(worker)!.events, length) ??
@@ -119,16 +121,14 @@ async function work(backend: SessionBackend, { logs, lengths, isExact, worker }:
     await attempt(close)
     return { untruth }
   }
-  if (session.length === session.lastSeqOf('turn/start')) return { untruth: 'the turn was not closed' }
   session.append('turn/start', { turn: 1 + reading.value!.filter(({ type }) => type === 'turn/start').length })
   const all = [...reading.value!, session.at(session.length - 1)!]
   const { error } = await attempt(flush)
   const closing = await attempt(close)
   if (error === undefined)
     return closing.error === undefined || isCoded(closing.error) ? { added: all } : { untruth: told(closing.error) }
-  const isSound = isExact || report.damage.length === 0
-  // Pages that no read touches may be bad as well: whoever writes there must say so, and nothing else.
-  if (!isCoded(error) || (isExact && isSound)) return { untruth: `append: ${told(error)}` }
+  // Pages that no reading touches may be bad as well: whoever writes there must say so, and nothing else.
+  if (!isCoded(error) || isExact) return { untruth: `append: ${told(error)}` }
   return { added: reading.value! }
 }
 
