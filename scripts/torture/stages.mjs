@@ -17,9 +17,14 @@ export const stages = [
   { name: 'race', specs: ['test/torture/race'], size: { PALIMPSEST_TAKEOVERS: 150 }, isSeeded: true },
   { name: 'stopped', specs: ['test/torture/stopped', 'test/torture/identity'], size: {} },
   { name: 'power-loss', specs: [`${JSONL}/power-loss`], size: { PALIMPSEST_STATES: 10_000_000 }, isSeeded: true },
-  { name: 'faults', specs: [`${JSONL}/fault`, `${JSONL}/io-faults`, `${JSONL}/damage`], size: {} },
+  {
+    name: 'faults',
+    specs: [`${JSONL}/fault`, `${JSONL}/io-faults`, `${JSONL}/damage`, `${SQLITE}/io-faults`],
+    size: { PALIMPSEST_FAULTS: 'all' },
+  },
   { name: 'flips-jsonl', specs: [`${JSONL}/flips`], size: { PALIMPSEST_FLIPS: 'all' } },
-  { name: 'flips-sqlite', specs: [`${SQLITE}/damage`], size: { PALIMPSEST_FLIPS: 20_000 }, isSeeded: true },
+  // Every bit of every database (PALIMPSEST_FLIPS=all) takes a day; from a new seed each time it is other ones.
+  { name: 'flips-sqlite', specs: [`${SQLITE}/flips`], size: { PALIMPSEST_FLIPS: 200_000 }, isSeeded: true },
   // Times as many as in `npm test`; a seed of its own would run that one only.
   { name: 'simulation', specs: ['test/simulation'], size: { PALIMPSEST_SEEDS: 20 } },
   {
