@@ -3,6 +3,8 @@
 // PALIMPSEST_MUTATION_WORKERS says how many changes are tried side by side (1). What was tried before and
 // has not changed since is not tried again; `--force` tries all.
 import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parts } from './mutation/parts.mjs'
 import { prepare, root } from './prepare.mjs'
@@ -17,9 +19,16 @@ if (unknown !== undefined) {
 if (!(await prepare())) process.exit(1)
 
 const stryker = join(root, 'node_modules', '@stryker-mutator', 'core', 'bin', 'stryker.js')
-for (const name of wanted.length > 0 ? wanted : Object.keys(parts)) {
+const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'palimpsest-mutation-'))
+try {
+  for (const name of wanted.length > 0 ? wanted : Object.keys(parts)) mutate(name)
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+function mutate(name) {
   console.log(`\n== ${name}`)
-  const env = { ...process.env, PALIMPSEST_MUTATED_PART: name }
+  const env = { ...process.env, PALIMPSEST_MUTATED_PART: name, TMPDIR: folder }
   const { status } = spawnSync(process.execPath, [stryker, 'run', ...flags], { cwd: root, env, stdio: 'inherit' })
   if (status !== 0) process.exitCode = 1
 }

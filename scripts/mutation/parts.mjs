@@ -19,6 +19,9 @@ export const parts = {
   },
 }
 
+/** Of the folders for the files of specs: what is in them is swept away. */
+export const FOLDER_PREFIX = 'palimpsest-mutant-'
+
 // --- internal ---
 
 function filesOf(folder, names) {

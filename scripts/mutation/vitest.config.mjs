@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { defineConfig } from 'vitest/config'
-import { parts } from './parts.mjs'
+import { FOLDER_PREFIX, parts } from './parts.mjs'
 
 const port = 'packages/session-persistence/session-persistence/src'
 
@@ -12,7 +13,6 @@ const sources = {
   '@palimpsest/session-persistence-jsonl': 'packages/session-persistence/session-persistence-jsonl/src/index.ts',
   '@palimpsest/session': 'packages/core/session/src/index.ts',
 }
-const memory = '/dev/shm'
 
 export default defineConfig({
   resolve: {
@@ -25,11 +25,12 @@ export default defineConfig({
     include: parts[process.env.PALIMPSEST_MUTATED_PART ?? 'kernel'].specs,
     isolate: false,
     testTimeout: 60_000,
+    setupFiles: 'scripts/mutation/sweep.mjs',
     env: {
       PALIMPSEST_RANDOM_OPERATIONS: '400',
       PALIMPSEST_REPAIR_ROUNDS: '400',
       PALIMPSEST_SEED: '1',
-      ...(existsSync(memory) && { TMPDIR: memory }),
+      TMPDIR: mkdtempSync(join(tmpdir(), FOLDER_PREFIX)),
     },
   },
 })
