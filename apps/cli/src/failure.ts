@@ -39,7 +39,7 @@ export function describeFailure(error: unknown): Failure {
   if (error instanceof CommanderError) return describeUsage(error)
   if (error instanceof PersistenceError) return describeStored(error, FAILED.has(error.code))
   if (error instanceof SessionError) return describeStored(error, true)
-  if (isToolError(error)) return { code: error.code, message: error.message, exitCode: EXIT.refused }
+  if (isRefusal(error)) return { code: error.code, message: error.message, exitCode: EXIT.refused }
   if (isSystemError(error)) return { code: error.code, message: error.message, exitCode: EXIT.failure }
   return describeBug(error)
 }
@@ -79,8 +79,10 @@ function describeStored({ code, message }: { code: string; message: string }, fa
   return { code, message: text, exitCode: failed ? EXIT.failure : EXIT.refused }
 }
 
-function isToolError(error: unknown): error is Error & { code: string } {
-  return error instanceof Error && error.name === 'ToolError' && typeof (error as { code?: unknown }).code === 'string'
+/** By name, so that a command which only reads loads neither the tools nor the edits. */
+function isRefusal(error: unknown): error is Error & { code: string } {
+  if (!(error instanceof Error) || typeof (error as { code?: unknown }).code !== 'string') return false
+  return error.name === 'ToolError' || error.name === 'CompactionError'
 }
 
 function isSystemError(error: unknown): error is NodeJS.ErrnoException & { code: string } {

@@ -71,7 +71,7 @@ describe('edits of a stored session', () => {
       stderr: expect.stringContaining('SURFACE_RESTORE_INVALID'),
     })
     expect(await palimpsest(['compact', ...store, '--summary', 's'])).toMatchObject({
-      code: 1,
+      code: 3,
       stderr: expect.stringContaining('COMPACTION_NOTHING_TO_DO'),
     })
     expect(await palimpsest(['prune', 'nobody', ...store])).toMatchObject({ code: 3 })
@@ -87,7 +87,7 @@ describe('diff', () => {
     expect(plain.messages.every(({ kind }: { kind: string }) => kind !== 'removed')).toBe(true)
     await palimpsest(['prune', ...store, '--keep-recent', '0'])
     const human = await palimpsest(['diff', '3.2', '999999', ...store])
-    expect(human).toMatchObject({ code: 1, stderr: expect.stringContaining('POSITION_UNKNOWN') })
+    expect(human).toMatchObject({ code: 3, stderr: expect.stringContaining('POSITION_UNKNOWN') })
     const length = (await json(['show', ...store])).length
     const pruned = await palimpsest(['diff', '3.2', String(length), ...store])
     expect(pruned.stdout).toContain('first divergence\n- message 2 (tool)')

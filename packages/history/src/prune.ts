@@ -53,7 +53,7 @@ export function planPrune(session: Session, options: PruneOptions = {}): PruneCa
   requireCount('keepRecent', keepRecent)
   requireCount('minTokens', minTokens)
   const results = session.surface.seqs().filter(seq => session.at(seq)!.type === 'tool/result')
-  const restored = restoredNodes(session)
+  const restored = restoredResults(session)
   return results.slice(0, Math.max(0, results.length - keepRecent)).flatMap(seq => {
     if (session.surface.shadowed(seq).length > 0 || restored.has(seq)) return []
     const event = session.at(seq) as SessionEvent<'tool/result'>
@@ -69,14 +69,15 @@ function requireCount(name: string, value: number): void {
   throw new RangeError(`${name}: expected a whole number from 0 on, found ${value}`)
 }
 
-/** Results that a restore put back in the place of their stand-ins. */
-function restoredNodes(session: Session): Set<number> {
-  const replaced = new Map<number, readonly number[]>()
+/** Results that a restore put back in the place of their stand-ins, which shadow one result each. */
+function restoredResults(session: Session): Set<number> {
+  const replaced = new Map<number, number>()
   const restored = new Set<number>()
-  for (const { seq, type, surfaceOp, sourceEventSeqs = [] } of session.markers()) {
+  for (const { seq, type, surfaceOp } of session.markers()) {
     if (surfaceOp === 'append') continue
-    if (surfaceOp.op === 'restore') for (const source of replaced.get(surfaceOp.node) ?? []) restored.add(source)
-    else if (type === 'tool/result') replaced.set(seq, sourceEventSeqs)
+    if (surfaceOp.op === 'replace') {
+      if (type === 'tool/result') replaced.set(seq, surfaceOp.start)
+    } else if (replaced.has(surfaceOp.node)) restored.add(replaced.get(surfaceOp.node)!)
   }
   return restored
 }

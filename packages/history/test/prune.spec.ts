@@ -53,6 +53,8 @@ describe('prune', () => {
     restore(session, pruned[0]!.node)
     expect(prune(session, { keepRecent: 0 }).pruned).toEqual([])
     expect(explain(session, pruned[0]!.seq)).toEqual({ state: 'visible' })
+    const reopened = Session.create({ header: session.header, seed: session.events })
+    expect(prune(reopened, { keepRecent: 0 }).pruned).toEqual([])
   })
 
   test('keeps an error, and a stand-in is never longer than what it stands for', () => {

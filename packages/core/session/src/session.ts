@@ -213,7 +213,7 @@ export class Session {
     return this.#landmarks.lastSeqOf(type, before)
   }
 
-  /** What every surface event and restore below `length` did, in log order; reads nothing. Frozen. */
+  /** What every surface event and restore below `length` did, in log order, perhaps without its sources; reads nothing. Frozen. */
   markers(length = this.length): readonly SurfaceMarker[] {
     return Object.freeze(this.#landmarks.markersBelow(length))
   }
