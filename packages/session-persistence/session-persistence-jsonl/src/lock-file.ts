@@ -1,5 +1,5 @@
-import { closeFile, type Disk, isErrno, O_RDONLY, openFile, readFully } from './disk.js'
 import { isOwner, type Owner } from '@palimpsest/session-persistence'
+import { closeFile, type Disk, isErrno, O_RDONLY, openFile, readFully } from './disk.js'
 import { NEWLINE } from './record.js'
 
 export interface LockState {
