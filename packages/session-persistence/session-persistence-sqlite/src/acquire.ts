@@ -10,6 +10,7 @@ import { COLUMNS } from './record.js'
 import { damaged, type Scan, scanLog } from './scan.js'
 import { placeOf } from './schema.js'
 import { findSession, keepRow, type SessionRow, updateState } from './session-row.js'
+import { isCorrupt } from './sqlite-error.js'
 
 /** Takes the lease, and in the same transaction cuts what is bad at the log's end and keeps it. */
 export async function acquireLease(
@@ -18,17 +19,22 @@ export async function acquireLease(
   takeover: boolean,
   onRelease: (lease: SqliteLease) => void,
 ): Promise<SqliteLease> {
-  const taken = await connection.write(db => {
-    const row = findSession(db, id)
-    // A log of another version is refused before anybody holds it.
-    if (row !== undefined) row.isHeaderSound ? headerOf(row, id) : assertVersion(row)
-    const epoch = takeLease(db, id, { takeover, isStored: row !== undefined })
-    return { epoch, ...(row === undefined ? SOUND : settle(db, row, id)) }
-  })
-  const lease = new SqliteLease(connection, id, taken.epoch, onRelease)
-  lease.damage.push(...taken.damage)
-  lease.holeAt = taken.holeAt
-  return lease
+  try {
+    const taken = await connection.write(db => {
+      const row = findSession(db, id)
+      // A log of another version is refused before anybody holds it.
+      if (row !== undefined) row.isHeaderSound ? headerOf(row, id) : assertVersion(row)
+      const epoch = takeLease(db, id, { takeover, isStored: row !== undefined })
+      return { epoch, ...(row === undefined ? SOUND : settle(db, row, id)) }
+    })
+    const lease = new SqliteLease(connection, id, taken.epoch, onRelease)
+    lease.damage.push(...taken.damage)
+    lease.holeAt = taken.holeAt
+    return lease
+  } catch (error) {
+    if (!isCorrupt(error)) throw error
+    return acquireBeside(connection, id, takeover, onRelease)
+  }
 }
 
 // --- internal ---
@@ -39,6 +45,35 @@ interface Settled {
 }
 
 const SOUND: Settled = { damage: [] }
+
+/**
+ * Takes the lease of a log with a page that cannot be read. A transaction that has met one may not write, so
+ * the log is looked at in another one, and nothing is cut: what is lost is a hole, wherever it lies.
+ */
+async function acquireBeside(
+  connection: Connection,
+  id: string,
+  takeover: boolean,
+  onRelease: (lease: SqliteLease) => void,
+): Promise<SqliteLease> {
+  const epoch = await connection.write(db => takeLease(db, id, { takeover, isStored: true }))
+  const lease = new SqliteLease(connection, id, epoch, onRelease)
+  try {
+    lease.holeAt = await connection.read(db => findHole(db, id))
+    return lease
+  } catch (error) {
+    await lease.release().catch(() => {})
+    throw error
+  }
+}
+
+function findHole(db: Handle, id: string): number | undefined {
+  const row = findSession(db, id)
+  if (row === undefined || !row.isHeaderSound) return undefined
+  const length = row.isStateSound ? row.state.length : countOwn(db, row)
+  const { end, lostFrom } = scanEnd(db, row, id, length)
+  return lostFrom ?? (end < length || !row.isStateSound ? end : undefined)
+}
 
 function settle(db: Handle, row: SessionRow, id: string): Settled {
   if (!row.isHeaderSound) {

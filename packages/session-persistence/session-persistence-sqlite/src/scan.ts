@@ -47,10 +47,10 @@ export function reportLost(scan: Scan, to: number): void {
 /** Notes that the end of the log, up to `to`, is lost. */
 export function reportLostTail(scan: Scan, to: number): void {
   if (scan.end >= to) return
-  const first = scan.damage[scan.tailFrom]
+  // Rows may be gone without a trace in front of one that is bad, and that one may tell a wrong place.
+  const first = scan.damage.slice(scan.tailFrom).find(({ code }) => code === 'RECORD_DAMAGED')
   if (first === undefined) scan.damage.push(damaged(scan.end, 0))
-  // Rows may be gone without a trace in front of one that is bad.
-  else first.where = { seq: Math.min(scan.end, first.where.seq ?? scan.end) }
+  else first.where = { seq: scan.end }
 }
 
 export function damaged(seq: number, bytes: number): Damage {
