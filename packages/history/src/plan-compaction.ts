@@ -6,8 +6,6 @@ export interface CompactionPlanOptions {
   keepRecent?: number
 }
 
-export const KEEP_RECENT = 2
-
 /**
  * What a compaction without a range would take: the longest legal range from the beginning that leaves
  * the newest nodes alone. `undefined` where nothing is left, or only what is one summary already.
@@ -27,6 +25,8 @@ export function planCompaction(
 }
 
 // --- internal ---
+
+const KEEP_RECENT = 2
 
 function isSummary(session: Session, seq: number): boolean {
   return session.at(seq)!.type === 'user/message' && session.surface.shadowed(seq).length > 0

@@ -27,8 +27,10 @@ export function toolResultPrune(options: ToolResultPruneOptions = {}): Plugin {
   }
 }
 
+// --- internal ---
+
 /** Whether a pass is worth its break of the cached prefix, by session. */
-export function createSchedule(options: ToolResultPruneOptions = {}): (session: Session) => boolean {
+function createSchedule(options: ToolResultPruneOptions = {}): (session: Session) => boolean {
   const { everyTokens = 50_000, minShare = 0.2, countTokens = estimateTokens } = options
   return session => {
     const seq = lastPass(session)
@@ -37,8 +39,6 @@ export function createSchedule(options: ToolResultPruneOptions = {}): (session: 
     return saved > minShare * totalTokens(session.deriveMessages(), countTokens)
   }
 }
-
-// --- internal ---
 
 /** The seq of the last stand-in, visible or not. */
 function lastPass(session: Session): number | undefined {

@@ -1,7 +1,7 @@
 import { type AssistantMessage, isSurfaceType, type Session, type SessionEvent } from '@palimpsest/session'
 
 /** Neighbouring surface positions `from…to`, both inclusive, that a range holds whole or not at all. */
-export interface Unit {
+interface Unit {
   readonly from: number
   readonly to: number
 }

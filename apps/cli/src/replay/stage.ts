@@ -139,7 +139,9 @@ export class Stage {
   }
 }
 
+// --- internal ---
+
 /** Ends whatever of the loop still waits. */
-export class ReplayOver extends Error {
+class ReplayOver extends Error {
   override readonly name = 'ReplayOver'
 }

@@ -11,7 +11,7 @@ export interface Violation {
 export type LogJudge = (event: SessionEvent) => Violation | undefined
 
 /** Listens on a host and says what is wrong, about which session. */
-export type HostJudge = (ctx: PluginContext, report: (violation: Violation, sessionId?: string) => void) => void
+type HostJudge = (ctx: PluginContext, report: (violation: Violation, sessionId?: string) => void) => void
 
 /** One thing that holds of every log, or of every host. */
 export interface Relation {
