@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 // Tests run the sources: workspace packages export them under this condition.
@@ -8,6 +9,8 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     include: ['{packages,apps}/**/test/**/*.spec.ts', 'test/**/*.spec.ts'],
+    // The default leaves one core alone, which is half of a small machine.
+    maxWorkers: availableParallelism(),
     testTimeout: 120_000,
     hookTimeout: 60_000,
   },
