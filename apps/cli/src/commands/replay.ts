@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { action, type Context } from '../context.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { resolvePosition } from '../position.js'
-import { type ReplayReport, replaySession } from '../replay/replay.js'
+import type { ReplayReport } from '../replay/replay.js'
 import type { Difference } from '../replay/stage.js'
 import { readStored } from '../stored-session.js'
 import { eventLine } from '../view/event.js'
@@ -23,6 +23,8 @@ export function replayCommand(): Command {
 // --- internal ---
 
 async function replay(context: Context, given: string | undefined, { until }: { until?: string }): Promise<ExitCode> {
+  // The loop is loaded only where it runs.
+  const { replaySession } = await import('../replay/replay.js')
   const { session, id } = await readStored(context, given)
   const report = await replaySession(session, until === undefined ? undefined : resolvePosition(session, until))
   if (context.out.isJson) context.out.json({ id, same: report.difference === undefined, ...report })
