@@ -15,7 +15,6 @@ export default {
   ignoreStatic: true,
   concurrency: Number(process.env.PALIMPSEST_MUTATION_WORKERS ?? 1),
   timeoutMS: 15_000,
-  incremental: true,
   incrementalFile: `${cache}/${name}.incremental.json`,
   tempDirName: `${cache}/sandbox-${name}`,
   ignorePatterns: ['**/dist', '.cache', '*.tsbuildinfo', 'benches', 'examples'],

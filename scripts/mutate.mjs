@@ -1,7 +1,7 @@
 // `npm run mutate`: changes the kernel's surface and recovery and the JSONL format in small ways, one at a
 // time, and fails where the specs let too many changes pass. `npm run mutate -- PART` does one part;
-// PALIMPSEST_MUTATION_WORKERS says how many changes are tried side by side (1). What was tried before and
-// has not changed since is not tried again; `--force` tries all.
+// PALIMPSEST_MUTATION_WORKERS says how many changes are tried side by side (1). With `--incremental` only what
+// changed since the last run is tried; it sees new code and new names of tests, not the new body of an old test.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

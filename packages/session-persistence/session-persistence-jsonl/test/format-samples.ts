@@ -45,7 +45,7 @@ export function mixedEvent(
     case 3:
       return { ...at, type: 'step/start', data: { turn: round, step: 1 } }
     case 7: {
-      const sourceEventSeqs = [seq - 3, seq - 2, seq - 1, seq - 6]
+      const sourceEventSeqs = [2, 3, 1, 6, 5, 4].map(back => seq - back)
       return { ...at, type: 'assistant/message', data: say('assistant'), sourceEventSeqs, surfaceOp: 'append' }
     }
     case 8: {
