@@ -11,6 +11,7 @@ export default defineConfig({
     include: ['{packages,apps}/**/test/**/*.spec.ts', 'test/**/*.spec.ts'],
     // The default leaves one core alone, which is half of a small machine.
     maxWorkers: availableParallelism(),
+    setupFiles: ['test/fast-check-seed.ts'],
     testTimeout: 120_000,
     hookTimeout: 60_000,
   },

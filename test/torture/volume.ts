@@ -7,6 +7,8 @@ const IMAGE_MB = 64
 const JOURNAL_MB = 4
 /** Longer than any cut takes: what is not synced is written by nobody. */
 const COMMIT_SECONDS = 300
+const RELEASE_TRIES = 600
+const RELEASE_PAUSE_S = 0.05
 
 /** An ext4 file system in a file, whose power can be cut: what it was asked to write and not to sync is gone. */
 export class Volume {
@@ -63,9 +65,14 @@ export class Volume {
     run(command!, ...args, this.path)
   }
 
+  /** Waits for whoever made a mount namespace meanwhile: its copy of the mount keeps the dead file system alive. */
   unmount(): void {
     run('umount', this.path)
     this.#isMounted = false
+    for (let left = RELEASE_TRIES; isInUse(this.#image); left--) {
+      if (left === 0) throw new Error(`expected ${this.#image} to be free once unmounted, found a loop device on it`)
+      run('sleep', `${RELEASE_PAUSE_S}`)
+    }
   }
 
   dispose(): void {
@@ -89,6 +96,10 @@ function cutter(): string[] | undefined {
   if (spawnSync('xfs_io', ['-V']).status === 0) return ['xfs_io', '-x', '-c', 'shutdown']
   if (spawnSync('python3', ['-V']).status === 0) return ['python3', '-c', IOCTL]
   return undefined
+}
+
+function isInUse(image: string): boolean {
+  return execFileSync('losetup', ['--associated', image], { encoding: 'utf8' }).trim() !== ''
 }
 
 function run(command: string, ...args: string[]): void {
