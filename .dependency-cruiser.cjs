@@ -47,6 +47,8 @@ module.exports = {
       [session, host],
       'the invariants import the kernel and the host only',
     ),
+    only('transcripts', 'packages/transcripts', [session], 'transcripts import the kernel only'),
+    only('provider-rules', 'packages/provider-rules', [session], 'the rules of providers import the kernel only'),
     only('tools', 'packages/tools', [session, loop], 'tools import the kernel and the loop only'),
     {
       name: 'nobody-imports-apps',
