@@ -8,7 +8,8 @@ export interface ArgumentSite {
 /**
  * The places in a request body where a known call's arguments stand, in the order of the text: the
  * values of members named `arguments`, `input` or `args` whose object, or the object around it, has
- * the call's id as a member (`id`, `call_id`, `toolUseId`, …). A body that is no JSON object has none.
+ * the call's id as a member (`id`, `call_id`, `toolUseId`, …). Sites never overlap: what stands inside
+ * arguments is the model's own, whatever it looks like. A body that is no JSON object has none.
  */
 export function argumentSites(body: string, isCallId: (text: string) => boolean): ArgumentSite[] {
   const scan = new BodyScan(body, isCallId)
@@ -18,7 +19,7 @@ export function argumentSites(body: string, isCallId: (text: string) => boolean)
     return []
   }
   scan.value(0)
-  return scan.sites.sort((a, b) => a.start - b.start)
+  return outermost(scan.sites.sort((a, b) => a.start - b.start))
 }
 
 // --- internal ---
@@ -63,9 +64,12 @@ class BodyScan {
       const name = this.#text.slice(at + 1, nameEnd - 1)
       const valueStart = this.#pastSpace(this.#pastSpace(nameEnd) + 1)
       const { end, open } = this.value(valueStart)
-      if (ARGUMENT_NAMES.has(name)) own.push({ start: valueStart, end })
-      else id ??= this.#idIn(valueStart, end)
-      inner.push(...open)
+      if (ARGUMENT_NAMES.has(name)) {
+        own.push({ start: valueStart, end })
+      } else {
+        id ??= this.#idIn(valueStart, end)
+        inner.push(...open)
+      }
       at = this.#pastComma(end)
     }
     if (id === undefined) return { end: at + 1, open: own }
@@ -114,6 +118,16 @@ class BodyScan {
     }
     return next
   }
+}
+
+/** Of `sites` in the order of their starts, those within no other. JSON values nest, so none overlaps in part. */
+function outermost(sites: readonly ArgumentSite[]): ArgumentSite[] {
+  let end = 0
+  return sites.filter(site => {
+    if (site.start < end) return false
+    end = site.end
+    return true
+  })
 }
 
 function isSpace(unit: number): boolean {

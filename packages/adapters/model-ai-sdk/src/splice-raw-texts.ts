@@ -18,7 +18,6 @@ export function spliceRawTexts(body: string, calls: readonly SentCall[]): string
   let text = ''
   let from = 0
   for (const site of argumentSites(body, id => waiting.has(id))) {
-    if (site.start < from) continue // within arguments that are already known
     const sent = body.slice(site.start, site.end)
     const written = takeCall(waiting.get(site.id) ?? [], sent)
     if (written === undefined) continue

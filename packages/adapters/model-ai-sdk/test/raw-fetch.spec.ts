@@ -204,6 +204,16 @@ describe('splicing', () => {
     )
   })
 
+  test.each([
+    ['under the same id', '{"id":"c","input":{"arguments":{"n":1}}}'],
+    ['with the id after them', '{"input":{"arguments":{"n":1}},"id":"c"}'],
+    ['with the same id again', '{"id":"c","input":{"id":"c","input":{"n":1}}}'],
+    ['an object further out', '{"toolUse":{"input":{"id":"c","args":{"n":1}}},"id":"c"}'],
+    ['in an array', '{"id":"c","input":[{"id":"c","input":{"n":1}}]}'],
+  ])('never reaches into arguments that were changed, %s', (_, body) => {
+    expect(spliceRawTexts(body, [call])).toBe(body)
+  })
+
   test('a text that is no JSON keeps its place among the calls of one id', () => {
     const body = JSON.stringify([1, 2].map(() => ({ id: 'c', input: {} })))
     const cut = { id: 'c', input: {}, raw: '{"n":' }
@@ -219,20 +229,50 @@ describe('splicing', () => {
     expect(JSON.parse(new TextDecoder().decode(new TextEncoder().encode(spliced))).input).toEqual(JSON.parse(raw))
   })
 
+  /** Values whose members are named as those of calls are, with the id of one. */
+  const callLike = (id: string) => {
+    const name = fc.constantFrom('arguments', 'input', 'args', 'id', 'call_id', 'function', 'n')
+    return fc.letrec(tie => ({
+      value: fc.oneof({ maxDepth: 4 }, fc.constantFrom<unknown>(id, false, 1, '{"n":1}'), tie('list'), tie('object')),
+      list: fc.array(tie('value'), { maxLength: 2 }),
+      object: fc.dictionary(name, tie('value'), { maxKeys: 3 }),
+    })).value
+  }
+
+  /** The input of the one call of a body is found, whole and alone, and written as the model wrote it. */
+  function isSplicedAlone(noise: unknown, input: unknown, indent: number): void {
+    const id = 'kör"per'
+    const raw = ` ${JSON.stringify(input, null, indent + 1)}\n`
+    const body = JSON.stringify({ noise, calls: [{ id, input }] }, null, indent)
+    const [site, ...more] = argumentSites(body, text => text === id)
+    expect(more).toEqual([])
+    expect(JSON.parse(body.slice(site?.start, site?.end))).toEqual(input)
+    const spliced = spliceRawTexts(body, [{ id, input, raw }])
+    expect(JSON.parse(spliced)).toEqual(JSON.parse(body))
+    expect(spliced).toContain(raw)
+  }
+
+  const anyJson = fc.json({ noUnicodeString: false }).map(text => JSON.parse(text) as unknown)
+
   test('any body keeps its meaning, and any site says where its value stands', () => {
+    fc.assert(fc.property(anyJson, fc.oneof(anyJson, callLike('kör"per')), fc.nat(3), isSplicedAlone), {
+      numRuns: 300,
+      examples: [[{}, { arguments: false }, 0]],
+    })
+  })
+
+  test('any number of calls whose inputs look like calls themselves are each written once, in order', () => {
+    const call = fc.record({ id: fc.constantFrom('a', 'b'), input: fc.oneof(callLike('a'), callLike('b')) })
     fc.assert(
-      fc.property(fc.json(), fc.json({ noUnicodeString: false }), fc.nat(3), (noise, args, indent) => {
-        const input = JSON.parse(args)
-        const raw = ` ${JSON.stringify(input, null, indent + 1)}\n`
-        const body = JSON.stringify({ noise: JSON.parse(noise), calls: [{ id: 'kör"per', input }] }, null, indent)
-        const [site, ...more] = argumentSites(body, id => id === 'kör"per')
-        expect(more).toEqual([])
-        expect(JSON.parse(body.slice(site?.start, site?.end))).toEqual(input)
-        const spliced = spliceRawTexts(body, [{ id: 'kör"per', input, raw }])
-        expect(JSON.parse(spliced)).toEqual(JSON.parse(body))
-        expect(spliced).toContain(raw)
+      fc.property(fc.array(call, { maxLength: 4 }), fc.boolean(), (calls, asText) => {
+        const sent = calls.map(({ id, input }, n) => ({ id, input, raw: ` ${JSON.stringify(input)}${' '.repeat(n)}` }))
+        const written = (text: string) => (asText ? JSON.stringify(text) : text)
+        const bodyOf = (texts: string[]) =>
+          `{"calls":[${calls.map(({ id }, n) => `{"id":"${id}","input":${written(texts[n] ?? '')}}`).join()}]}`
+        const body = bodyOf(calls.map(({ input }) => JSON.stringify(input)))
+        expect(spliceRawTexts(body, sent)).toBe(bodyOf(sent.map(({ raw }) => raw)))
       }),
-      { numRuns: 150 },
+      { numRuns: 300 },
     )
   })
 })
