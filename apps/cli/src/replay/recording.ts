@@ -1,4 +1,11 @@
-import { closeInterruptedTurn, type Session, type SessionEvent, type TurnEnd } from '@palimpsest/session'
+import {
+  closeInterruptedTurn,
+  type Fault,
+  type Session,
+  type SessionEvent,
+  type ToolOutput,
+  type TurnEnd,
+} from '@palimpsest/session'
 
 /** One turn of a log that the loop wrote, and what it was told on the way. Positions are seqs. */
 export interface RecordedTurn {
@@ -13,6 +20,8 @@ export interface RecordedTurn {
   readonly crashAt: number | undefined
   /** The first event that there is only because the turn was stopped. */
   readonly stopAt: number | undefined
+  /** The first outcome of a call that a stop or a failing store made: from here on no other call begins. */
+  readonly heldAt: number
 }
 
 export interface RecordedStep {
@@ -30,10 +39,10 @@ export interface RecordedCall {
   readonly beganAt: number | undefined
   /** The seq at which its outcome was known; `Infinity` where the recording ends before that. */
   readonly settledAt: number
-  readonly result: SessionEvent<'tool/result'>['data'] | undefined
+  readonly outcome: { readonly output: ToolOutput; readonly error: Fault | undefined } | undefined
 }
 
-/** Codes of results that a stop of the turn made. */
+/** Codes of results that a stop of the turn made, or a store that failed. */
 export const STOPPED_CODES: ReadonlySet<string> = new Set([
   'ABORTED_BEFORE_DISPATCH',
   'TOOL_ABORTED',
@@ -63,7 +72,20 @@ export function readTurn(session: Session, start: number): RecordedTurn | undefi
     reason,
     crashAt,
     stopAt: isStopped(reason) ? findStop(lived) : findEarlierStop(lived, steps.at(-1)),
+    heldAt: lived.find(event => event.type !== 'assistant/message' && comesFromStop(event))?.seq ?? NEVER,
   }
+}
+
+/** The call that an event begins or is the outcome of. */
+export function findCall({ steps }: RecordedTurn, event: SessionEvent): RecordedCall | undefined {
+  if (event.type !== 'tool/call' && event.type !== 'tool/result' && event.type !== 'tool/settled') return undefined
+  const { step, toolCallId } = event.data
+  return steps.find(({ number }) => number === step)?.calls.get(toolCallId)
+}
+
+/** Whether its body began: one that was logged may have met a stop, or a store that failed. */
+export function hasBegun({ beganAt, outcome }: RecordedCall): boolean {
+  return beganAt !== undefined && outcome?.error?.code !== 'ABORTED_BEFORE_DISPATCH'
 }
 
 /** Events that plugins, tools or people put into the log beside the loop. */
@@ -161,20 +183,18 @@ function readCalls(events: readonly SessionEvent[]): Map<string, RecordedCall> {
   for (const event of events) {
     if (event.type === 'tool/call') {
       note(event.data.toolCallId, { toolName: event.data.toolName, beganAt: event.seq })
-    } else if (event.type === 'tool/settled') note(event.data.toolCallId, { settledAt: event.seq })
-    else if (event.type === 'tool/result' && event.surfaceOp === 'append') {
-      const { toolCallId, message } = event.data
-      const { toolName } = message.content.find(({ type }) => type === 'tool-result')!
+    } else if (event.type === 'tool/settled') {
+      const { toolCallId, output, error } = event.data
+      note(toolCallId, { settledAt: event.seq, outcome: { output, error } })
+    } else if (event.type === 'tool/result' && event.surfaceOp === 'append') {
+      const { toolCallId, message, error } = event.data
+      const { toolName, output } = message.content.find(({ type }) => type === 'tool-result')!
       const settledAt = Math.min(event.seq, calls.get(toolCallId)?.settledAt ?? event.seq)
-      note(toolCallId, { toolName, settledAt, result: event.data })
+      note(toolCallId, { toolName, settledAt, outcome: { output, error } })
     }
   }
   return calls
 }
 
-const UNSETTLED: RecordedCall = {
-  toolName: '',
-  beganAt: undefined,
-  settledAt: Number.POSITIVE_INFINITY,
-  result: undefined,
-}
+const NEVER = Number.POSITIVE_INFINITY
+const UNSETTLED: RecordedCall = { toolName: '', beganAt: undefined, settledAt: NEVER, outcome: undefined }

@@ -1,5 +1,5 @@
 import { closeInterruptedTurn, isKnownType, Session, type SessionEvent } from '@palimpsest/session'
-import { isGiven } from './recording.js'
+import { isGiven, type RecordedCall } from './recording.js'
 
 /** Where the replayed log first is not the recorded one. `undefined`: nothing stands there. */
 export interface Difference {
@@ -18,6 +18,8 @@ export class Stage {
   session: Session
   difference: Difference | undefined
   given = 0
+  /** Calls whose bodies have begun again. */
+  readonly running = new WeakSet<RecordedCall>()
   #isHalted = false
   readonly #listeners = new Set<() => void>()
   #waiters: { isReady: () => boolean; resolve: () => void; reject: (error: Error) => void }[] = []
@@ -58,6 +60,11 @@ export class Stage {
     if (this.isOver || this.#isHalted) return Promise.reject(new ReplayOver())
     if (isReady()) return Promise.resolve()
     return new Promise((resolve, reject) => this.#waiters.push({ isReady, resolve, reject }))
+  }
+
+  /** Resolves when nobody has anything left to do that waits for nothing. */
+  quiet(): Promise<void> {
+    return new Promise(resolve => setImmediate(resolve))
   }
 
   /** Something else than the log has changed. */

@@ -1,0 +1,55 @@
+import type { Tool } from '@palimpsest/agent-loop'
+import type { Chunk, ModelPort, RequestHeader, SessionEvent } from '@palimpsest/session'
+import { isParallel, runAgain } from './recorded-calls.js'
+import type { RecordedStep, RecordedTurn } from './recording.js'
+import type { Stage } from './stage.js'
+
+/** What the request header of a step says, with the recording in place of model and tools. */
+export function settingsFor(stage: Stage, turn: RecordedTurn, step: RecordedStep | undefined) {
+  const header = headerOf(stage, turn, step)
+  const tools = (header?.tools ?? []).map(schema => recordedTool(stage, turn, schema))
+  return {
+    model: recordedModel(stage, turn, header?.model ?? 'recorded'),
+    settings: header?.settings ?? {},
+    system: header?.system ?? '',
+    tools,
+  }
+}
+
+// --- internal ---
+
+function headerOf(
+  { recorded }: Stage,
+  { end }: RecordedTurn,
+  step: RecordedStep | undefined,
+): RequestHeader | undefined {
+  const asked = step?.attempts[0]?.[0]?.seq ?? step?.answer?.seq ?? end
+  const seq = recorded.lastSeqOf('request/header', asked)
+  return seq === undefined ? undefined : (recorded.at(seq) as SessionEvent<'request/header'>).data
+}
+
+function recordedModel(stage: Stage, turn: RecordedTurn, model: string): ModelPort {
+  const attempts = turn.steps.flatMap(step => step.attempts)
+  return {
+    model,
+    async *stream(): AsyncIterable<Chunk> {
+      const chunks = attempts.find(([first]) => first!.seq === stage.length) ?? []
+      for (const { seq, data } of chunks) {
+        await stage.reach(seq)
+        yield data.chunk
+      }
+    },
+  }
+}
+
+/** Takes any input: what did not fit, then, is in the recording as a result. */
+function recordedTool(stage: Stage, turn: RecordedTurn, schema: NonNullable<RequestHeader['tools']>[number]): Tool {
+  const { inputSchema, ...named } = schema
+  return {
+    ...named,
+    inputSchema: { '~standard': { version: 1, vendor: 'palimpsest', validate: (value: unknown) => ({ value }) } },
+    inputJsonSchema: inputSchema,
+    parallelSafe: isParallel(turn, schema.name),
+    execute: (_, context) => runAgain(stage, turn, context),
+  }
+}
