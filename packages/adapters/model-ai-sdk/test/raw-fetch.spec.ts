@@ -261,15 +261,21 @@ describe('splicing', () => {
     })
   })
 
-  test('any number of calls whose inputs look like calls themselves are each written once, in order', () => {
+  test('any number of calls whose inputs hold calls themselves are each written once, in order', () => {
     const call = fc.record({ id: fc.constantFrom('a', 'b'), input: fc.oneof(callLike('a'), callLike('b')) })
+    /** Each a call of its own; one that `quotes` has the call behind it in its input. */
+    const calls = fc
+      .array(fc.tuple(call, fc.boolean()), { maxLength: 4 })
+      .map(list =>
+        list.map(([{ id, input }, quotes], n) => ({ id, input: quotes ? { quoted: list[n + 1]?.[0] ?? id } : input })),
+      )
     fc.assert(
-      fc.property(fc.array(call, { maxLength: 4 }), fc.boolean(), (calls, asText) => {
-        const sent = calls.map(({ id, input }, n) => ({ id, input, raw: ` ${JSON.stringify(input)}${' '.repeat(n)}` }))
-        const written = (text: string) => (asText ? JSON.stringify(text) : text)
+      fc.property(calls, fc.boolean(), (list, asText) => {
+        const sent = list.map(({ id, input }, n) => ({ id, input, raw: ` ${JSON.stringify(input)}${' '.repeat(n)}` }))
+        const written = (text = '') => (asText ? JSON.stringify(text) : text)
         const bodyOf = (texts: string[]) =>
-          `{"calls":[${calls.map(({ id }, n) => `{"id":"${id}","input":${written(texts[n] ?? '')}}`).join()}]}`
-        const body = bodyOf(calls.map(({ input }) => JSON.stringify(input)))
+          `{"calls":[${list.map(({ id }, n) => `{"id":"${id}","input":${written(texts[n])}}`).join()}]}`
+        const body = bodyOf(list.map(({ input }) => JSON.stringify(input)))
         expect(spliceRawTexts(body, sent)).toBe(bodyOf(sent.map(({ raw }) => raw)))
       }),
       { numRuns: 300 },
