@@ -4,6 +4,7 @@ import { openSession } from '@palimpsest/session-persistence'
 import type { Context } from './context.js'
 import { namingTakeover } from './failure.js'
 import { resolveId } from './session-id.js'
+import { TOKENIZER } from './tokenizer.js'
 import { counted } from './view/figures.js'
 
 /** Opens a session for one edit, and closes it with the edit durable, or with nothing of it. */
@@ -25,9 +26,9 @@ export async function editStored<T>(
   }
 }
 
-/** What an edit did to the request, in a line. */
+/** What an edit did to the request, as the command's tokenizer counts it, in a line. */
 export function costLine({ tokensBefore, tokensAfter, tokensSaved, cachedPrefix }: EditCost): string {
   const change = tokensSaved >= 0 ? `${tokensSaved} saved` : `${-tokensSaved} more`
   const kept = `${counted(cachedPrefix.messages, 'leading message')} of ${cachedPrefix.tokens} tokens as before`
-  return `about ${tokensBefore} → ${tokensAfter} tokens (${change}); ${kept}, ${cachedPrefix.tokensBroken} tokens to cache anew`
+  return `${tokensBefore} → ${tokensAfter} tokens by ${TOKENIZER} (${change}); ${kept}, ${cachedPrefix.tokensBroken} tokens to cache anew`
 }

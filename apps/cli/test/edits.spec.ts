@@ -54,7 +54,9 @@ describe('edits of a stored session', () => {
     const first = await json(['compact', ...store, '--model', `scripted:${script}`])
     expect(first.shadowed.length).toBeGreaterThan(3)
     const human = await palimpsest(['compact', ...store, '--summary', 'counted', '--keep-recent', '0'])
-    expect(human.stdout).toMatch(/compacted {2}\d+ messages into event (\d+); undo with palimpsest restore \1/)
+    expect(human.stdout).toMatch(
+      /compacted {2}\d+ messages into event (\d+); undo with palimpsest restore [\w-]+ \1 --store /,
+    )
     const backend = createJsonlBackend({ directory })
     const { session, close } = await openSession(backend, (await json(['log', ...store, '--last', '1'])).id ?? first.id)
     expect(session.surface.size).toBe(1)

@@ -1,11 +1,11 @@
 import type { ModelFailure, Session } from '@palimpsest/session'
 import { type CountTokens, headerTokens, totalTokens } from './tokens.js'
 
-/** Tokens of the request that the log would make now. */
-export function requestTokens(session: Session, countTokens: CountTokens): number {
-  const request = session.requestAt(session.length)
+/** Tokens of the request that the log's first `length` events make, or all; of the messages alone where it has no header. */
+export function requestTokens(session: Session, countTokens: CountTokens, length = session.length): number {
+  const request = session.requestAt(length)
   const header = request === undefined ? 0 : headerTokens(request, countTokens)
-  return header + totalTokens(session.deriveMessages(), countTokens)
+  return header + totalTokens(request?.messages ?? session.messagesAt(length), countTokens)
 }
 
 /** Whether a provider refused a request for its length, as the providers say it. */

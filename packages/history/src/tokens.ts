@@ -21,23 +21,18 @@ export function totalTokens(messages: readonly Message[], countTokens: CountToke
 /** What a request takes beside its messages. */
 export function headerTokens({ system, tools }: RequestHeader, countTokens: CountTokens): number {
   return (
-    (system === undefined ? 0 : countTokens(system)) + (tools === undefined ? 0 : countTokens(JSON.stringify(tools)))
+    (system === undefined ? 0 : countTokens(asText(system))) +
+    (tools === undefined ? 0 : countTokens(JSON.stringify(tools)))
   )
 }
 
 /** The words of a tool's output, as a model reads them. */
 export function outputText(output: ToolOutput): string {
-  switch (output.type) {
-    case 'text':
-    case 'error-text':
-      return output.value
-    case 'content':
-      return output.value.map(each => (each.type === 'text' ? each.text : `[${each.type}]`)).join('\n')
-    case 'execution-denied':
-      return output.reason ?? 'denied'
-    default:
-      return JSON.stringify(output.value)
-  }
+  const { type, value, reason } = Object(output) as { type?: unknown; value?: unknown; reason?: unknown }
+  if (type === 'text' || type === 'error-text') return asText(value)
+  if (type === 'execution-denied') return asText(reason ?? 'denied')
+  if (type === 'content' && Array.isArray(value)) return value.map(itemText).join('\n')
+  return JSON.stringify(value) ?? ''
 }
 
 // --- internal ---
@@ -57,23 +52,38 @@ function countMessage({ content }: Message, countTokens: CountTokens): number {
   return content.reduce((sum, part) => sum + countPart(part, countTokens), 0)
 }
 
+/** The kernel vouches for an array of parts and no more: what is of no known shape counts as its JSON. */
 function countPart(part: Part, countTokens: CountTokens): number {
-  switch (part.type) {
+  switch (part?.type) {
     case 'text':
     case 'reasoning':
-      return countTokens(part.text)
+      return countTokens(asText(part.text))
     case 'tool-call':
-      return countTokens(part.toolName) + countTokens(part.rawInput ?? JSON.stringify(part.input))
+      return countTokens(asText(part.toolName)) + countTokens(asText(part.rawInput ?? part.input))
     case 'tool-result':
-      return countTokens(outputText(part.output)) + mediaIn(part.output) * MEDIA_TOKENS
+      return countOutput(part.output, countTokens)
     case 'file':
     case 'image':
       return MEDIA_TOKENS
+    default:
+      return countTokens(asText(part))
   }
 }
 
-function mediaIn(output: ToolOutput): number {
-  return output.type === 'content' ? output.value.filter(({ type }) => type !== 'text').length : 0
+function countOutput(output: ToolOutput, countTokens: CountTokens): number {
+  const { type, value } = Object(output) as { type?: unknown; value?: unknown }
+  const items: unknown[] = type === 'content' && Array.isArray(value) ? value : []
+  const media = items.filter(item => Object(item).type !== 'text').length
+  return countTokens(outputText(output)) + media * MEDIA_TOKENS
+}
+
+function itemText(item: unknown): string {
+  const { type, text } = Object(item) as { type?: unknown; text?: unknown }
+  return type === 'text' ? asText(text) : `[${asText(type)}]`
+}
+
+function asText(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 
 function utf8Length(text: string): number {

@@ -1,3 +1,4 @@
+import { requestTokens } from '@palimpsest/history'
 import type { ModelRequest } from '@palimpsest/session'
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
@@ -6,6 +7,7 @@ import { EXIT, type ExitCode } from '../exit-codes.js'
 import { CommandError } from '../failure.js'
 import { resolvePosition } from '../position.js'
 import { readStored } from '../stored-session.js'
+import { loadTokenizer, TOKENIZER } from '../tokenizer.js'
 import { asText } from '../view/as-text.js'
 import { counted } from '../view/figures.js'
 import { messageLines } from '../view/message.js'
@@ -31,7 +33,7 @@ async function at(context: Context, id: string, place: string | undefined): Prom
   const request = session.requestAt(length)
   if (request === undefined) throw noRequest(length)
   if (context.out.isJson) context.out.json(request)
-  else print(request, length, context)
+  else print(request, length, requestTokens(session, await loadTokenizer(), length), context)
   return EXIT.ok
 }
 
@@ -42,11 +44,12 @@ function noRequest(length: number): CommandError {
   )
 }
 
-function print(request: ModelRequest, length: number, { out }: Context): void {
+function print(request: ModelRequest, length: number, tokens: number, { out }: Context): void {
   const { model, settings, system, tools, rules, messages } = request
   const { bold } = out.colors
   const names = Array.isArray(tools) ? tools.map(tool => asText(tool?.name)).join(', ') : ''
   out.line(bold(`the request of the first ${counted(length, 'event')}`))
+  out.line(`tokens    ${tokens} by ${TOKENIZER}`)
   out.line(`model     ${escapeLine(asText(model))}`)
   out.line(`settings  ${escapeLine(asText(settings))}`)
   if (rules !== undefined) out.line(`rules     ${escapeLine(asText(rules))}`)

@@ -4,6 +4,7 @@ import { action, type Context } from '../context.js'
 import { costLine, editStored } from '../edited-session.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { ENVIRONMENT_HELP } from '../run/options.js'
+import { loadTokenizer, TOKENIZER } from '../tokenizer.js'
 import { counted } from '../view/figures.js'
 import { withExamples } from './examples.js'
 import { parseCount } from './parse-count.js'
@@ -42,15 +43,16 @@ async function run(context: Context, given: string | undefined, flags: CompactFl
   const { report, id } = await editStored(context, given, 'compact', async session => {
     const last = session.requestAt(session.length)?.model
     const summarize = summary === undefined ? await summarizer(flags, last) : async () => summary
+    const countTokens = await loadTokenizer()
     return {
       id: session.id,
-      report: await compact(session, { summarize, ...(keepRecent !== undefined && { keepRecent }) }),
+      report: await compact(session, { summarize, countTokens, ...(keepRecent !== undefined && { keepRecent }) }),
     }
   })
-  const { out } = context
-  if (out.isJson) out.json({ id, ...report })
+  const { out, storeFlag } = context
+  if (out.isJson) out.json({ id, ...report, tokenizer: TOKENIZER })
   out.line(
-    `${out.colors.green('compacted')}  ${counted(report.shadowed.length, 'message')} into event ${report.node}; undo with palimpsest restore ${report.node}`,
+    `${out.colors.green('compacted')}  ${counted(report.shadowed.length, 'message')} into event ${report.node}; undo with palimpsest restore ${id} ${report.node}${storeFlag}`,
   )
   out.line(`  ${costLine(report)}`)
   return EXIT.ok

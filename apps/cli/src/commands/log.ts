@@ -22,10 +22,15 @@ export function logCommand(): Command {
     .option('--last <n>', 'only the last n events', parseCount)
     .option('--turn <n>', 'only what belongs to this turn', parseCount)
     .option('--grep <regexp>', 'only events whose JSON matches (JavaScript, case ignored)', parsePattern)
+    .option(
+      '--edits',
+      'one line an edit instead: what stands for what, tokens saved, how much of the cached prefix breaks',
+    )
     .action(action(log))
   return withExamples(
     command,
     'log',
+    'log 3f2a --edits',
     "log 3f2a --type 'tool/*' --turn 2",
     'log last --from 100 --to 120',
     'log 3f2a --last 20',
@@ -36,6 +41,7 @@ export function logCommand(): Command {
 // --- internal ---
 
 interface Filters {
+  edits?: boolean
   type?: (type: string) => boolean
   from?: number
   to?: number
@@ -45,6 +51,11 @@ interface Filters {
 }
 
 async function log(context: Context, given: string, filters: Filters): Promise<ExitCode> {
+  if (filters.edits) {
+    const { assertEditFilters, listEdits } = await import('./log-edits.js')
+    assertEditFilters(filters)
+    return listEdits(context, given, filters)
+  }
   const { out } = context
   const backend = await context.existingStore()
   const id = await resolveId(backend, given)

@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { action, type Context } from '../context.js'
 import { costLine, editStored } from '../edited-session.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
+import { loadTokenizer, TOKENIZER } from '../tokenizer.js'
 import { counted } from '../view/figures.js'
 import { withExamples } from './examples.js'
 import { parseCount } from './parse-count.js'
@@ -24,19 +25,22 @@ async function run(
   given: string | undefined,
   options: { keepRecent?: number; minTokens?: number },
 ): Promise<ExitCode> {
+  const countTokens = await loadTokenizer()
   const { report, id } = await editStored(context, given, 'prune', session => ({
-    report: prune(session, options),
+    report: prune(session, { ...options, countTokens }),
     id: session.id,
   }))
-  const { out } = context
-  if (out.isJson) out.json({ id, ...report })
+  const { out, storeFlag } = context
+  if (out.isJson) out.json({ id, ...report, tokenizer: TOKENIZER })
   if (report.pruned.length === 0) {
     out.line('Nothing to prune: no old tool result is large enough.')
     return EXIT.ok
   }
   out.line(`${out.colors.green('pruned')}  ${counted(report.pruned.length, 'result')}`)
   for (const { seq, node, tokensBefore, tokensAfter } of report.pruned) {
-    out.line(`  ${seq}  ${tokensBefore} → ${tokensAfter} tokens; undo with palimpsest restore ${node}`)
+    out.line(
+      `  ${seq}  ${tokensBefore} → ${tokensAfter} tokens; undo with palimpsest restore ${id} ${node}${storeFlag}`,
+    )
   }
   out.line(`  ${costLine(report)}`)
   return EXIT.ok

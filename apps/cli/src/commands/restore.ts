@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { action, type Context } from '../context.js'
 import { costLine, editStored } from '../edited-session.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
+import { loadTokenizer, TOKENIZER } from '../tokenizer.js'
 import { withExamples } from './examples.js'
 import { parseCount } from './parse-count.js'
 
@@ -31,13 +32,14 @@ async function run(
   { reason }: { reason?: string },
 ): Promise<ExitCode> {
   const [given, node] = number === undefined ? [undefined, parseCount(id)] : [id, number]
+  const countTokens = await loadTokenizer()
   const { cost, back, seq, sessionId } = await editStored(context, given, 'restore', session => {
     const back = session.surface.shadowed(node)
-    const cost = restore(session, node, reason === undefined ? {} : { reason })
+    const cost = restore(session, node, { countTokens, ...(reason !== undefined && { reason }) })
     return { cost, back, seq: session.length - 1, sessionId: session.id }
   })
   const { out } = context
-  if (out.isJson) out.json({ id: sessionId, node, seq, back, ...cost })
+  if (out.isJson) out.json({ id: sessionId, node, seq, back, ...cost, tokenizer: TOKENIZER })
   out.line(`${out.colors.green('restored')}  ${back.join(', ')} in the place of ${node}, by event ${seq}`)
   out.line(`  ${costLine(cost)}`)
   return EXIT.ok

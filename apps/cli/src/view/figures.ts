@@ -31,3 +31,9 @@ export function counted(count: number, noun: string): string {
 export function seqRange(from: number, to: number): string {
   return to - from === 1 ? String(from) : `${from}…${to - 1}`
 }
+
+/** Seqs in their order, the first and the last of them: `–`, `3`, or `3…9 (4)`. */
+export function seqSpan(seqs: readonly number[]): string {
+  if (seqs.length < 2) return String(seqs[0] ?? '–')
+  return `${seqs[0]}…${seqs.at(-1)} (${seqs.length})`
+}
