@@ -2,22 +2,21 @@ import type { Chunk, ModelFailure, ModelPort, ModelRequest } from '@palimpsest/s
 import { type CallDefaults, callOptionsOf } from './call-options.js'
 import { aborted, failureOfReading, failureOfRequest, truncated } from './failure.js'
 import type { AnyModel, LanguageModel, PartReader, SpecVersion, StreamPart, StreamResult } from './language-model.js'
+import { ownMessages } from './own-messages.js'
 import { withRawTexts } from './raw-fetch.js'
 import { StreamParts } from './stream-parts.js'
+import { type Vendor, vendorOf } from './vendor.js'
 
 export type AiSdkModelOptions = CallDefaults
 
 /**
  * Any model of the AI SDK (spec V2, V3 or V4) as a model port. Each `stream` calls `doStream` once
- * and never retries; whatever goes wrong is a final `error` chunk. Throws a `TypeError` here, at
- * once, for a model of another spec.
+ * and never retries; whatever goes wrong is a final `error` chunk. What another vendor signed or
+ * sealed is not sent to this one. Throws a `TypeError` here, at once, for a model of another spec.
  */
 export function aiSdkModel(model: LanguageModel, options: AiSdkModelOptions = {}): ModelPort {
-  const spec = specOf(model)
-  return {
-    model: model.modelId,
-    stream: (request, signal) => streamOf(model as AnyModel, spec, options, request, signal),
-  }
+  const target = { model: model as AnyModel, spec: specOf(model), defaults: options, vendor: vendorOf(model) }
+  return { model: model.modelId, stream: (request, signal) => streamOf(target, request, signal) }
 }
 
 // --- internal ---
@@ -33,35 +32,39 @@ function specOf(model: LanguageModel): SpecVersion {
   )
 }
 
+interface Target {
+  model: AnyModel
+  spec: SpecVersion
+  defaults: CallDefaults
+  vendor: Vendor | undefined
+}
+
 async function* streamOf(
-  model: AnyModel,
-  spec: SpecVersion,
-  defaults: CallDefaults,
+  target: Target,
   request: ModelRequest,
   signal: AbortSignal,
 ): AsyncGenerator<Chunk, void, undefined> {
   let reader: PartReader
   try {
-    const result = await startStream(model, spec, defaults, request, signal)
+    const result = await startStream(target, request, signal)
     reader = result.stream.getReader()
   } catch (error) {
     yield failed(isAbort(error, signal) ? aborted() : failureOfRequest(error))
     return
   }
-  yield* chunksOf(reader, new StreamParts(model.provider), signal)
+  yield* chunksOf(reader, new StreamParts(target.model.provider, target.vendor), signal)
 }
 
 /** Does not wait for a model that ignores the signal; a stream that such a model brings late is closed. */
 async function startStream(
-  model: AnyModel,
-  spec: SpecVersion,
-  defaults: CallDefaults,
+  { model, spec, defaults, vendor }: Target,
   request: ModelRequest,
   signal: AbortSignal,
 ): Promise<StreamResult> {
   signal.throwIfAborted()
-  const options = callOptionsOf(request, spec, defaults, signal)
-  const started = Promise.resolve(withRawTexts(request, () => model.doStream(options)))
+  const own = vendor === undefined ? request : { ...request, messages: ownMessages(request.messages, vendor) }
+  const options = callOptionsOf(own, spec, defaults, signal)
+  const started = Promise.resolve(withRawTexts(own, () => model.doStream(options)))
   let stop = () => {}
   const stopped = new Promise<never>((_, reject) => {
     stop = () => reject(signal.reason)

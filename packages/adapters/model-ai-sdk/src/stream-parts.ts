@@ -1,21 +1,25 @@
-import type { Chunk, ModelFailure, ProviderOptions, Usage } from '@palimpsest/session'
+import type { Chunk, JsonObject, ModelFailure, ProviderOptions, Usage } from '@palimpsest/session'
 import { failureOfPart, truncated } from './failure.js'
 import type { StreamPart } from './language-model.js'
 import { base64, isRecord, jsonOf, optionsOf } from './lossless.js'
+import { noted } from './own-messages.js'
 import { FOREIGN } from './prompt.js'
 import { finishOf, usageOf } from './usage.js'
+import type { Vendor } from './vendor.js'
 
 /** Reads the parts of one stream, of any spec, and tells the chunk that each makes, if any. */
 export class StreamParts {
   readonly #provider: string
+  readonly #vendor: Vendor | undefined
   readonly #blocks = new BlockIds()
   readonly #toolNames = new Map<string, string>()
   readonly #toolOptions = new Map<string, ProviderOptions>()
   #customs = 0
   #response: { id?: string; model?: string } = {}
 
-  constructor(provider: string) {
+  constructor(provider: string, vendor: Vendor | undefined) {
     this.#provider = provider
+    this.#vendor = vendor
   }
 
   chunkOf(part: StreamPart): Chunk | undefined {
@@ -39,7 +43,7 @@ export class StreamParts {
         return this.#toolResult(part)
       case 'file':
       case 'reasoning-file':
-        return file(part)
+        return this.#file(part)
       case 'custom':
         return this.#custom(part)
       case 'response-metadata':
@@ -58,7 +62,7 @@ export class StreamParts {
 
   #delta(part: StreamPart): Chunk | undefined {
     const text = part.delta ?? ''
-    const options = optionsOf(part.providerMetadata)
+    const options = this.#options(part)
     if (text === '' && options === undefined) return undefined
     const type = part.type.startsWith('text') ? 'text-delta' : 'reasoning-delta'
     return { type, id: this.#blocks.current(part), text, ...withOptions(options) }
@@ -66,7 +70,7 @@ export class StreamParts {
 
   #toolInput(part: StreamPart): Chunk | undefined {
     const toolCallId = part.id ?? ''
-    const options = optionsOf(part.providerMetadata)
+    const options = this.#options(part)
     if (part.toolName !== undefined) this.#toolNames.set(toolCallId, part.toolName)
     if (options) this.#toolOptions.set(toolCallId, { ...this.#toolOptions.get(toolCallId), ...options })
     if (!part.delta) return undefined
@@ -76,7 +80,7 @@ export class StreamParts {
   /** A provider may sign a call on its input parts only; then that is the call's. */
   #toolCall(part: StreamPart): Chunk {
     const { toolCallId = '', toolName = '', input } = part
-    const options = optionsOf(part.providerMetadata) ?? this.#toolOptions.get(toolCallId)
+    const options = this.#options(part) ?? this.#toolOptions.get(toolCallId)
     return {
       type: 'tool-call',
       toolCallId,
@@ -92,14 +96,14 @@ export class StreamParts {
     const { toolCallId = '', toolName = '' } = part
     const type = part.isError ? 'error-json' : 'json'
     const output = { type, value: jsonOf(part.result) } as const
-    return { type: 'tool-result', toolCallId, toolName, output, ...withOptions(optionsOf(part.providerMetadata)) }
+    return { type: 'tool-result', toolCallId, toolName, output, ...withOptions(this.#options(part)) }
   }
 
   /** V4's provider-specific block becomes a text part without text: only its options count. */
   #custom(part: StreamPart): Chunk | undefined {
     const { type, kind = '' } = part
     if (NOTES.has(kind)) return undefined
-    const providerOptions = { ...optionsOf(part.providerMetadata), [FOREIGN]: { part: type, kind } }
+    const providerOptions = marked(this.#options(part), { part: type, kind })
     return { type: 'text-delta', id: `${type} ${this.#customs++}`, text: '', providerOptions }
   }
 
@@ -118,8 +122,25 @@ export class StreamParts {
       finishReason,
       ...(usage === undefined ? {} : { usage }),
       ...(Object.keys(this.#response).length === 0 ? {} : { response: this.#response }),
-      ...withOptions(saying(optionsOf(part.providerMetadata))),
+      ...withOptions(this.#saying(part)),
     }
+  }
+
+  #file(part: StreamPart): Chunk {
+    const options = this.#options(part)
+    const own = part.type === 'reasoning-file' ? marked(options, { part: part.type }) : options
+    return { type: 'file', mediaType: part.mediaType ?? '', data: fileText(part.data), ...withOptions(own) }
+  }
+
+  #options(part: StreamPart): ProviderOptions | undefined {
+    const options = optionsOf(part.providerMetadata)
+    return options && noted(options, this.#vendor)
+  }
+
+  /** Some providers finish every answer with an empty object of theirs, which would stand in every message. */
+  #saying(part: StreamPart): ProviderOptions | undefined {
+    const own = Object.entries(optionsOf(part.providerMetadata) ?? {}).filter(([, of]) => Object.keys(of).length > 0)
+    return own.length > 0 ? noted(Object.fromEntries(own), this.#vendor) : undefined
   }
 }
 
@@ -164,12 +185,6 @@ function keyOf(part: StreamPart, id: string): string {
   return `${part.type.startsWith('text') ? 'text' : 'reasoning'} ${id}`
 }
 
-function file(part: StreamPart): Chunk {
-  const options = optionsOf(part.providerMetadata)
-  const marked = part.type === 'reasoning-file' ? { ...options, [FOREIGN]: { part: part.type } } : options
-  return { type: 'file', mediaType: part.mediaType ?? '', data: fileText(part.data), ...withOptions(marked) }
-}
-
 /** Bytes, base64 text, or (since V4) one of them or a URL under a tag. */
 function fileText(data: unknown): string {
   if (data instanceof Uint8Array) return base64(data)
@@ -177,10 +192,9 @@ function fileText(data: unknown): string {
   return String(data)
 }
 
-/** Some providers finish every answer with an empty object of theirs, which would stand in every message. */
-function saying(options: ProviderOptions = {}): ProviderOptions | undefined {
-  const own = Object.entries(options).filter(([, members]) => Object.keys(members).length > 0)
-  return own.length > 0 ? Object.fromEntries(own) : undefined
+/** Added to what stands under our own name. */
+function marked(options: ProviderOptions | undefined, mark: JsonObject): ProviderOptions {
+  return { ...options, [FOREIGN]: { ...options?.[FOREIGN], ...mark } }
 }
 
 function failed(error: ModelFailure): Chunk {
