@@ -6,14 +6,22 @@ import { escapeLine } from '../escape.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { CommandError, describeFailure, usageError } from '../failure.js'
 import { listAll, resolveId } from '../session-id.js'
+import { type DoctorFileOptions, doctorFile } from '../transcripts/doctor-file.js'
 import { counted, seqRange } from '../view/figures.js'
 import { withExamples } from './examples.js'
 
 export function doctorCommand(): Command {
   const command = new Command('doctor')
     .description('Check stored sessions: damage, an open turn, provenance. Exit code 1 if anything is wrong')
-    .argument('[id]', 'a session id, its unique beginning, or "last"; default: all of the store')
+    .argument('[id|file]', 'a session id, its unique beginning, or "last"; or a transcript; default: all of the store')
     .option('--fix', 'of damaged bytes: write what can be read into a new session, and leave the old bytes alone')
+    .option('--target <name>', 'of a transcript: print the request that anthropic, openai-chat, … would accept')
+    .option('--format <name>', 'of a transcript: what wrote it (default: auto, told by its content)')
+    .option('--model <id>', 'of a transcript: the model of the next request')
+    .option('--thinking <mode>', 'of a transcript: on, off, or keep')
+    .option('--purpose <name>', 'of a transcript: next, or summary')
+    .option('--redact', 'of a transcript: replace secrets in all that is printed')
+    .option('--conversation <n>', 'of a transcript that holds several: which one, from 0')
     .action(action(doctor))
   return withExamples(
     command,
@@ -26,6 +34,11 @@ export function doctorCommand(): Command {
 
 // --- internal ---
 
+/** No session id has a separator or a dot. */
+function isPath(given: string): boolean {
+  return /[/\\.]/.test(given)
+}
+
 interface Diagnosis {
   id: string
   ok: boolean
@@ -36,8 +49,9 @@ interface Diagnosis {
 async function doctor(
   context: Context,
   given: string | undefined,
-  { fix = false }: { fix?: boolean },
+  { fix = false, ...ofFile }: { fix?: boolean } & DoctorFileOptions,
 ): Promise<ExitCode> {
+  if (given !== undefined && isPath(given)) return doctorFile(context, given, ofFile)
   if (fix) return mend(context, given)
   const backend = await context.existingStore()
   const ids = given === undefined ? await allIds(backend) : [await resolveId(backend, given)]

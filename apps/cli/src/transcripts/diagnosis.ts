@@ -1,0 +1,151 @@
+import { type Change, type HealOptions, heal, type Target } from '@palimpsest/provider-rules'
+import { closeInterruptedTurn, type JsonValue, type SessionEvent } from '@palimpsest/session'
+import {
+  type Finding,
+  type FormatName,
+  type Loss,
+  type Place,
+  type Reading,
+  type RequestBody,
+  type Source,
+  streamTranscript,
+  writeRequest,
+} from '@palimpsest/transcripts'
+import { inOrder } from './finding-order.js'
+import { LiveView } from './live-view.js'
+
+export interface DiagnosisOptions extends HealOptions {
+  target: Target
+  format?: FormatName | 'auto'
+  /** Of the next request. */
+  model?: string
+  conversation?: number
+}
+
+/** What is wrong with a transcript, and the request that its target would accept. */
+export interface Diagnosis {
+  format: string
+  findings: Finding[]
+  /** The members of the provider's body beside `target`, or `null` where there is nothing to send. */
+  request: RequestBody | null
+  fallbackRequest?: RequestBody
+  /** What opening the session for work would append to its log. */
+  appended: SessionEvent[]
+  loss: Loss[]
+  resume?: 'refused'
+  /** No request can be made at all. */
+  isUnreadable: boolean
+}
+
+export function diagnose(source: Source, options: DiagnosisOptions): Diagnosis {
+  const { target, format = 'auto', conversation = 0 } = options
+  if (source.size === 0) return nothing({ code: 'file.empty', severity: 'error', where: 'file' })
+  const view = new LiveView({ keepsShadowed: true })
+  const reading = streamTranscript(source, { format, conversation }, view.add)
+  if (reading.format === undefined) {
+    return { ...nothing({ code: 'format.unknown', severity: 'info', where: 'file' }), isUnreadable: true }
+  }
+  const { about } = reading
+  const refused = about.resume === undefined ? {} : { resume: about.resume }
+  const closing = about.resume === 'refused' ? [] : closeInterruptedTurn(view.openTurn)
+  const closed = about.hasOwnTurns ? closeTurn(view, closing) : []
+  const base = { format: reading.format, appended: closing, ...refused }
+  if (about.unreadable || view.seqs.length === 0) {
+    const findings = inOrder([...reading.findings, ...closed])
+    return { ...base, findings, request: null, loss: [...reading.loss], isUnreadable: about.unreadable === true }
+  }
+  const model = options.model ?? modelFor(target, reading)
+  const healed = heal(requestOf(view, model), target, options)
+  const body = (request: typeof healed.request) => ({
+    target,
+    ...(model !== undefined && { model }),
+    ...writeRequest(target, request),
+  })
+  return {
+    ...base,
+    findings: inOrder(merge([...reading.findings, ...closed], findingsOf(healed.changes, view.placesOfNodes()))),
+    request: body(healed.request),
+    ...(healed.fallback && { fallbackRequest: body(healed.fallback) }),
+    loss: [...reading.loss, ...healed.loss],
+    isUnreadable: false,
+  }
+}
+
+// --- internal ---
+
+function nothing(finding: Finding): Diagnosis {
+  return { format: 'unknown', findings: [finding], request: null, appended: [], loss: [], isUnreadable: false }
+}
+
+function requestOf(view: LiveView, model: string | undefined) {
+  const { system, tools } = view.header ?? {}
+  return {
+    messages: view.messages,
+    seqs: view.seqs,
+    ...(system !== undefined && { system }),
+    ...(tools !== undefined && { tools }),
+    ...(model !== undefined && { model }),
+  }
+}
+
+/** The model that the transcript would use next, if the target's vendor makes it. */
+function modelFor(target: Target, { about: { model, vendor } }: Reading): string | undefined {
+  return model !== undefined && vendor === VENDORS[target] ? model : undefined
+}
+
+const VENDORS: Record<Target, string> = {
+  anthropic: 'anthropic',
+  'openai-chat': 'openai',
+  'openai-responses': 'openai',
+  gemini: 'google',
+  deepseek: 'deepseek',
+}
+
+const CLOSED: Record<string, string> = {
+  TOOL_NOT_STARTED: 'call.not-started',
+  TOOL_OUTCOME_UNKNOWN: 'call.outcome-unknown',
+}
+
+/** Appends what recovery would, and tells of it. */
+function closeTurn(view: LiveView, closing: readonly SessionEvent[]): Finding[] {
+  const start = view.openTurn[0]
+  if (start === undefined || closing.length === 0) return []
+  const where = (seq: number) => view.placeOf(seq)?.where ?? 'file'
+  const { turn } = start.data as { turn: number }
+  const findings: Finding[] = [{ code: 'turn.open', severity: 'error', where: where(start.seq), turn }]
+  for (const event of closing) {
+    const code = event.type === 'tool/result' ? CLOSED[event.data.error?.code ?? ''] : undefined
+    const source = event.sourceEventSeqs?.[0]
+    const place = { where: source === undefined ? 'file' : where(source) }
+    if (code !== undefined && event.type === 'tool/result') {
+      findings.push({ code, severity: 'error', ...place, id: event.data.toolCallId })
+    }
+    view.add(event, place)
+  }
+  return findings
+}
+
+function findingsOf(changes: readonly Change[], places: readonly Place[]): Finding[] {
+  const whereOf = (message: number, part?: number): string => {
+    const place = places[Math.min(message, places.length - 1)]!
+    return (part === undefined ? undefined : place.parts?.[part]) ?? place.where
+  }
+  const told = (value: JsonValue): JsonValue => {
+    const isPlace =
+      value !== null && typeof value === 'object' && !Array.isArray(value) && typeof value.message === 'number'
+    return isPlace ? whereOf(Number(value.message), value.part as number | undefined) : value
+  }
+  return changes.map(({ code, severity, message, part, members }) => ({
+    code,
+    severity,
+    where: whereOf(message, part),
+    ...Object.fromEntries(Object.entries(members).map(([name, value]) => [name, told(value)])),
+  }))
+}
+
+/** What reading has reported is not reported again by healing. */
+function merge(read: readonly Finding[], healed: readonly Finding[]): Finding[] {
+  const key = ({ code, where }: Finding) => `${code} ${where}`
+  const known = new Set(read.map(key))
+  return [...read, ...healed.filter(finding => !known.has(key(finding)))]
+}

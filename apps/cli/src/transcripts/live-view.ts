@@ -1,0 +1,89 @@
+import type { Message, RequestHeader, SessionEvent } from '@palimpsest/session'
+import type { Place } from '@palimpsest/transcripts'
+
+interface Node {
+  readonly event: SessionEvent
+  readonly place: Place
+  /** What it took the place of; empty where nothing is kept. */
+  readonly shadowed: readonly Node[]
+}
+
+/** What of a log the next request needs: the visible messages, the last request header, the open turn. */
+export class LiveView {
+  header: SessionEvent<'request/header'>['data'] | undefined
+  #nodes: Node[] = []
+  #openTurn: SessionEvent[] = []
+  #lengthSeen = 0
+  readonly #keepsShadowed: boolean
+  readonly #turnPlaces = new Map<number, Place>()
+
+  /** `keepsShadowed`: for logs that may restore what was replaced. Without it, memory follows the surface. */
+  constructor({ keepsShadowed = false } = {}) {
+    this.#keepsShadowed = keepsShadowed
+  }
+
+  get length(): number {
+    return this.#lengthSeen
+  }
+
+  get messages(): Message[] {
+    return this.#nodes.map(({ event }) => (event.data as { message: Message }).message)
+  }
+
+  get seqs(): number[] {
+    return this.#nodes.map(({ event }) => event.seq)
+  }
+
+  /** The events since the last `turn/start`, empty where it was ended. */
+  get openTurn(): readonly SessionEvent[] {
+    return this.#openTurn
+  }
+
+  /** Of an event of the open turn or of a visible one. */
+  placeOf(seq: number): Place | undefined {
+    return this.#turnPlaces.get(seq) ?? this.#nodes.find(({ event }) => event.seq === seq)?.place
+  }
+
+  placesOfNodes(): Place[] {
+    return this.#nodes.map(({ place }) => place)
+  }
+
+  readonly add = (event: SessionEvent, place: Place): void => {
+    this.#lengthSeen = event.seq + 1
+    if (event.type === 'request/header') this.header = event.data as RequestHeader
+    this.#followTurn(event, place)
+    const { surfaceOp } = event
+    if (surfaceOp === 'append') this.#nodes.push({ event, place, shadowed: [] })
+    else if (surfaceOp?.op === 'replace') this.#replace(event, place, surfaceOp)
+    else if (surfaceOp?.op === 'restore') this.#restore(surfaceOp.node)
+  }
+
+  // --- internal ---
+
+  #followTurn(event: SessionEvent, place: Place): void {
+    if (event.type === 'turn/start') {
+      this.#openTurn = []
+      this.#turnPlaces.clear()
+    }
+    if (event.type === 'turn/start' || this.#openTurn.length > 0) {
+      this.#openTurn.push(event)
+      this.#turnPlaces.set(event.seq, place)
+    }
+    if (event.type === 'turn/end') this.#openTurn = []
+  }
+
+  #replace(event: SessionEvent, place: Place, { start, end }: { start: number; end: number }): void {
+    const from = this.#indexOf(start)
+    const shadowed = this.#nodes.slice(from, this.#indexOf(end) + 1)
+    this.#nodes.splice(from, shadowed.length, { event, place, shadowed: this.#keepsShadowed ? shadowed : [] })
+  }
+
+  #restore(node: number): void {
+    const at = this.#indexOf(node)
+    this.#nodes.splice(at, 1, ...this.#nodes[at]!.shadowed)
+  }
+
+  #indexOf(seq: number): number {
+    return this.#nodes.findIndex(({ event }) => event.seq === seq)
+  }
+}

@@ -1,0 +1,44 @@
+import type { Format, FormatName, Head } from './format.js'
+import { openaiChat } from './formats/openai-chat.js'
+import { parseJson } from './json/scan-json.js'
+import { isObject } from './json/shapes.js'
+import { readRecords } from './records.js'
+import { bytesSource, readText, type Source } from './source.js'
+
+/** In the order in which they are asked: the ones with a mark of their own first, plain message lists last. */
+export const FORMATS: readonly Format[] = [openaiChat]
+
+export function formatOf(head: Head, wanted: FormatName | 'auto' = 'auto'): Format | undefined {
+  return FORMATS.find(format => (wanted === 'auto' ? format.detect(head) : format.name === wanted))
+}
+
+export function headOf(source: Source): Head {
+  const bytes = source.read(0, Math.min(source.size, HEAD_BYTES))
+  let parsed: { value: unknown } | undefined
+  return {
+    bytes,
+    text: readText(bytesSource(bytes)),
+    records: firstRecords(bytes),
+    document() {
+      parsed ??=
+        source.size > DOCUMENT_BYTES ? { value: undefined } : (parseJson(readText(source)) ?? { value: undefined })
+      return parsed.value
+    },
+  }
+}
+
+// --- internal ---
+
+const HEAD_BYTES = 64 * 1024
+/** A larger file is a document of no format here: those are files with a record per line. */
+const DOCUMENT_BYTES = 512 * 1024 * 1024
+const HEAD_RECORDS = 20
+
+function firstRecords(bytes: Uint8Array): Record<string, unknown>[] {
+  const records: Record<string, unknown>[] = []
+  for (const { value } of readRecords(bytesSource(bytes), { report: () => {} })) {
+    if (isObject(value)) records.push(value)
+    if (records.length === HEAD_RECORDS) break
+  }
+  return records
+}

@@ -1,0 +1,236 @@
+import type {
+  AssistantPart,
+  FinishReason,
+  JsonObject,
+  ProviderOptions,
+  RequestHeader,
+  SessionEvent,
+  SurfaceOp,
+  ToolCallPart,
+  ToolOutput,
+  Usage,
+  UserPart,
+} from '@palimpsest/session'
+import type { Place } from './place.js'
+
+/** Takes each event as it is made, in order, with its place in the file. */
+export type EventSink = (event: SessionEvent, place: Place) => void
+
+interface Intent {
+  surfaceOp?: SurfaceOp
+  sourceEventSeqs?: readonly number[]
+  ignorable?: true
+}
+
+/** A stretch of the surface, by the seqs of its first and last node, that a message takes the place of. */
+export interface Replaced {
+  start: number
+  end: number
+}
+
+export interface AssistantMeta {
+  /** Who wrote it: kept as `providerOptions.palimpsest`, so that state which only its vendor reads never goes to another. */
+  model?: string | undefined
+  vendor?: string | undefined
+  finishReason?: FinishReason
+  usage?: Usage | undefined
+  interrupted?: boolean
+  replacing?: Replaced
+}
+
+/**
+ * Writes a log from what a transcript says was said, with turns and steps around it: a user's message begins a turn
+ * (or steers the one that waits for results), an answer begins a step, each call of it stands before its result.
+ */
+export class LogBuilder {
+  length = 0
+  readonly #emit: EventSink
+  readonly #surface: number[] = []
+  #time = 0
+  #turn = 0
+  #step = 0
+  #isTurnOpen = false
+  #isStepOpen = false
+  #hasAnswer = false
+  /** Calls of the open step without a result. */
+  readonly #open = new Map<string, ToolCallPart>()
+  #header = ''
+
+  constructor(emit: EventSink) {
+    this.#emit = emit
+  }
+
+  /** The seqs of the visible nodes, in surface order. */
+  get surface(): readonly number[] {
+    return this.#surface
+  }
+
+  /** What a person typed. */
+  user(
+    content: UserPart[],
+    place: Place,
+    more: { replacing?: Replaced; providerOptions?: ProviderOptions } = {},
+  ): number {
+    const { replacing, providerOptions } = more
+    const isSteering = this.#open.size > 0 && replacing === undefined
+    if (!isSteering && this.#hasAnswer) this.endTurn(place)
+    this.#startTurn(place)
+    const message = { role: 'user' as const, content, ...(providerOptions && { providerOptions }) }
+    const type = isSteering ? 'steering/message' : 'user/message'
+    return this.append(type, { turn: this.#turn, message }, place, this.#surfaceIntent(replacing))
+  }
+
+  /** What a program put in on the user's side: reminders, environment, summaries. `origin` names it. */
+  context(
+    content: UserPart[],
+    origin: string,
+    place: Place,
+    more: { replacing?: Replaced; providerOptions?: ProviderOptions } = {},
+  ): number {
+    const { replacing, providerOptions } = more
+    const message = { role: 'user' as const, content, ...(providerOptions && { providerOptions }) }
+    const turn = this.#isTurnOpen ? { turn: this.#turn } : {}
+    return this.append('context/message', { ...turn, message, origin }, place, this.#surfaceIntent(replacing))
+  }
+
+  assistant(content: AssistantPart[], place: Place, meta: AssistantMeta = {}): number {
+    const { model, vendor, finishReason, usage, interrupted, replacing } = meta
+    this.#startTurn(place)
+    this.#endStep(place)
+    this.#startStep(place)
+    const by = { ...(vendor === undefined ? {} : { vendor }), ...(model === undefined ? {} : { model }) }
+    const providerOptions = Object.keys(by).length > 0 ? { providerOptions: { palimpsest: by } } : {}
+    const calls = content.filter(part => part.type === 'tool-call' && !part.providerExecuted) as ToolCallPart[]
+    const data = {
+      ...this.#position(),
+      message: { role: 'assistant' as const, content, ...providerOptions },
+      finishReason: finishReason ?? (calls.length > 0 ? 'tool-calls' : 'stop'),
+      ...(usage && { usage }),
+      ...(interrupted && { interrupted }),
+    }
+    const seq = this.append('assistant/message', data, place, this.#surfaceIntent(replacing))
+    for (const call of calls) this.#open.set(call.toolCallId, call)
+    this.#hasAnswer = true
+    return seq
+  }
+
+  /** A result of a call in the open step brings its `tool/call` before it; one of another call stands by itself. */
+  result(
+    {
+      toolCallId,
+      toolName,
+      output,
+      providerOptions,
+    }: { toolCallId: string; toolName?: string | undefined; output: ToolOutput; providerOptions?: ProviderOptions },
+    place: Place,
+    more: { error?: { code: string; message: string }; replacing?: Replaced } = {},
+  ): number {
+    const call = this.#open.get(toolCallId)
+    const source = call && this.#logCall(call, place)
+    this.#startTurn(place)
+    const name = toolName ?? call?.toolName ?? ''
+    const part = {
+      type: 'tool-result' as const,
+      toolCallId,
+      toolName: name,
+      output,
+      ...(providerOptions && { providerOptions }),
+    }
+    const data = {
+      ...this.#position(),
+      toolCallId,
+      message: { role: 'tool' as const, content: [part] },
+      ...(more.error && { error: more.error }),
+    }
+    const intent = this.#surfaceIntent(more.replacing)
+    const sources = source === undefined || more.replacing ? {} : { sourceEventSeqs: [source] }
+    return this.append('tool/result', data, place, { ...intent, ...sources })
+  }
+
+  /** What no message holds: kept as it is, and may be skipped by whoever does not know it. */
+  note(type: string, data: JsonObject, place: Place): number {
+    return this.append(type, data, place, { ignorable: true })
+  }
+
+  /** Logged if it differs from the last one. */
+  header(header: RequestHeader, place: Place): void {
+    const text = JSON.stringify(header)
+    if (text === this.#header) return
+    this.#header = text
+    this.append('request/header', header, place)
+  }
+
+  /** Closes step and turn. Calls without a result stay so. */
+  endTurn(place: Place, reason: JsonObject = { kind: 'completed' }): void {
+    if (!this.#isTurnOpen) return
+    this.#endStep(place)
+    this.append('turn/end', { turn: this.#turn, reason }, place)
+    this.#isTurnOpen = false
+    this.#hasAnswer = false
+  }
+
+  /** The end of the file. A turn that still waits for results stays open, as it was when the agent stopped. */
+  finish(place: Place): void {
+    if (this.#open.size === 0) this.endTurn(place)
+    else for (const call of [...this.#open.values()]) this.#logCall(call, place)
+  }
+
+  /** One event as it is given, behind the others. Returns its seq. */
+  append(type: string, data: unknown, place: Place, intent: Intent = {}): number {
+    const seq = this.length++
+    this.#time = place.time !== undefined && Number.isFinite(place.time) ? place.time : this.#time
+    this.#note(seq, intent.surfaceOp)
+    this.#emit({ seq, time: this.#time, type, data, ...intent } as SessionEvent, place)
+    return seq
+  }
+
+  // --- internal ---
+
+  #startTurn(place: Place): void {
+    if (this.#isTurnOpen) return
+    this.#isTurnOpen = true
+    this.#turn += 1
+    this.#step = 0
+    this.append('turn/start', { turn: this.#turn }, place)
+  }
+
+  #startStep(place: Place): void {
+    this.#isStepOpen = true
+    this.#step += 1
+    this.append('step/start', this.#position(), place)
+  }
+
+  #endStep(place: Place): void {
+    if (!this.#isStepOpen) return
+    for (const call of [...this.#open.values()]) this.#logCall(call, place)
+    this.append('step/end', this.#position(), place)
+    this.#isStepOpen = false
+  }
+
+  #logCall(call: ToolCallPart, place: Place): number {
+    this.#open.delete(call.toolCallId)
+    const { toolCallId, toolName, input, rawInput } = call
+    const data = { ...this.#position(), toolCallId, toolName, arguments: rawInput ?? JSON.stringify(input) }
+    return this.append('tool/call', data, place)
+  }
+
+  #position(): { turn: number; step: number } {
+    return { turn: this.#turn, step: Math.max(1, this.#step) }
+  }
+
+  #surfaceIntent(replacing: Replaced | undefined): Intent {
+    if (replacing === undefined) return { surfaceOp: 'append' }
+    const { start, end } = replacing
+    const sources = this.#surface.slice(this.#surface.indexOf(start), this.#surface.indexOf(end) + 1)
+    return { surfaceOp: { op: 'replace', start, end }, sourceEventSeqs: [...sources].sort((a, b) => a - b) }
+  }
+
+  #note(seq: number, op: SurfaceOp | undefined): void {
+    if (op === undefined) return
+    if (op === 'append') this.#surface.push(seq)
+    else {
+      const from = this.#surface.indexOf(op.start)
+      this.#surface.splice(from, this.#surface.indexOf(op.end) - from + 1, seq)
+    }
+  }
+}
