@@ -1,0 +1,121 @@
+import type { JsonValue } from '@palimpsest/session'
+import type { Finding, Source } from '@palimpsest/transcripts'
+import type { SecretLintCoreConfig } from '@secretlint/types'
+import { isOpaque } from './opaque.js'
+import { recordsToScan } from './records-to-scan.js'
+
+export interface Secret {
+  /** Of keys and tokens, in words joined by `-`: `aws-access-key-id`. */
+  readonly kind: string
+  readonly text: string
+}
+
+/** Keys and tokens in a text, by secretlint's recommended rules and the one kind of which those leave examples out. */
+export async function findSecrets(text: string): Promise<Secret[]> {
+  const { lintSource, config } = await loadRules()
+  const content = { content: text, filePath: 'transcript.txt', contentType: 'text' as const }
+  const { messages } = await lintSource({ source: content, options: { config } })
+  const found = new Map<string, string>()
+  for (const { messageId, data } of messages) {
+    if (NO_SECRETS.has(messageId)) continue
+    for (const secret of textsOf(data, text)) found.set(secret, kindOf(messageId))
+  }
+  for (const [secret] of text.matchAll(AWS_KEY_ID)) found.set(secret, 'aws-access-key-id')
+  // The longest first: a password inside a connection string is replaced with it.
+  return [...found].map(([secret, kind]) => ({ kind, text: secret })).sort((a, b) => b.text.length - a.text.length)
+}
+
+/** One finding for each place of a transcript that holds a secret, without the secret itself. */
+export async function scanSecrets(source: Source, format: string): Promise<Finding[]> {
+  const findings: Finding[] = []
+  let batch: { where: string; value: unknown; text: string }[] = []
+  let size = 0
+  const flush = async () => {
+    const suspects = batch
+    batch = []
+    size = 0
+    if (suspects.length === 0 || !(await holdsSecrets(suspects.map(({ text }) => text).join('\n')))) return
+    for (const { where, value } of suspects) findings.push(...(await secretsIn(value, where)))
+  }
+  for (const record of recordsToScan(source, format)) {
+    batch.push(record)
+    size += record.text.length
+    if (size > BATCH_CHARACTERS) await flush()
+  }
+  await flush()
+  return findings
+}
+
+// --- internal ---
+
+const BATCH_CHARACTERS = 1 << 20
+/** An account's number opens nothing. */
+const NO_SECRETS = new Set(['AWSAccountID'])
+const AWS_KEY_ID = /(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?![A-Za-z0-9])/g
+
+let rules:
+  | Promise<{ lintSource: typeof import('@secretlint/core').lintSource; config: SecretLintCoreConfig }>
+  | undefined
+
+/** Loaded when the first text is looked at: half a megabyte of rules. */
+function loadRules() {
+  rules ??= (async () => {
+    const [{ lintSource }, { creator }] = await Promise.all([
+      import('@secretlint/core'),
+      import('@secretlint/secretlint-rule-preset-recommend'),
+    ])
+    // A comment in a transcript cannot switch the search off.
+    const chosen = creator.rules.filter(({ meta }) => !meta.id.includes('filter-comments'))
+    const config = {
+      rules: chosen.map(rule => ({
+        id: rule.meta.id,
+        rule,
+        options: rule.meta.id.endsWith('-aws') ? { enableIDScanRule: true } : {},
+      })),
+    }
+    return { lintSource, config: config as unknown as SecretLintCoreConfig }
+  })()
+  return rules
+}
+
+async function holdsSecrets(text: string): Promise<boolean> {
+  return (await findSecrets(text)).length > 0
+}
+
+async function secretsIn(value: unknown, where: string): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const [path, text] of stringsOf(value, '')) {
+    const kinds = new Set((await findSecrets(text)).map(({ kind }) => kind))
+    for (const kind of kinds) findings.push({ code: 'secret.found', severity: 'warning', where, path, kind })
+  }
+  return findings
+}
+
+/** Each string with its JSON pointer; signatures and encrypted state are opaque and may hold anything. */
+function* stringsOf(value: unknown, path: string): Generator<[string, string]> {
+  if (typeof value === 'string') yield [path, value]
+  else if (value !== null && typeof value === 'object') {
+    for (const [key, each] of Object.entries(value)) {
+      const step = key.replaceAll('~', '~0').replaceAll('/', '~1')
+      if (!isOpaque(key, each)) yield* stringsOf(each, `${path}/${step}`)
+    }
+  }
+}
+
+/** What the rule took for the secret; its own range is wrong for some. */
+function textsOf(data: JsonValue | unknown, text: string): string[] {
+  const values = Object.values((data ?? {}) as Record<string, unknown>)
+  const texts = values.filter(
+    (each): each is string => typeof each === 'string' && each.length >= 8 && text.includes(each),
+  )
+  const longest = texts.sort((a, b) => b.length - a.length)[0]
+  return longest === undefined ? [] : [longest]
+}
+
+/** `GITHUB_TOKEN` is `github-token`, `AWSSecretAccessKey` `aws-secret-access-key`. */
+function kindOf(messageId: string): string {
+  return messageId
+    .replace(/([a-z])([A-Z])|([A-Z])(?=[A-Z][a-z])/g, (match, a, b) => (b === undefined ? `${match}-` : `${a}-${b}`))
+    .replaceAll('_', '-')
+    .toLowerCase()
+}
