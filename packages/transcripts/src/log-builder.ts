@@ -4,6 +4,7 @@ import type {
   JsonObject,
   ProviderOptions,
   RequestHeader,
+  RestoreOp,
   SessionEvent,
   SurfaceOp,
   ToolCallPart,
@@ -11,13 +12,14 @@ import type {
   Usage,
   UserPart,
 } from '@palimpsest/session'
+import { losslessJson } from './json/lossless.js'
 import type { Place } from './place.js'
 
 /** Takes each event as it is made, in order, with its place in the file. */
 export type EventSink = (event: SessionEvent, place: Place) => void
 
 interface Intent {
-  surfaceOp?: SurfaceOp
+  surfaceOp?: SurfaceOp | RestoreOp
   sourceEventSeqs?: readonly number[]
   ignorable?: true
 }
@@ -46,6 +48,8 @@ export class LogBuilder {
   length = 0
   readonly #emit: EventSink
   readonly #surface: number[] = []
+  /** What each visible replacement took the place of. */
+  readonly #beneath = new Map<number, readonly number[]>()
   #time = 0
   #turn = 0
   #step = 0
@@ -175,12 +179,17 @@ export class LogBuilder {
     else for (const call of [...this.#open.values()]) this.#logCall(call, place)
   }
 
-  /** One event as it is given, behind the others. Returns its seq. */
+  /** The nodes that a visible replacement took the place of; `undefined` for what is none. */
+  beneath(node: number): readonly number[] | undefined {
+    return this.#beneath.get(node)
+  }
+
+  /** One event as it is given, behind the others; of its data only what no log can hold is changed. Returns its seq. */
   append(type: string, data: unknown, place: Place, intent: Intent = {}): number {
     const seq = this.length++
-    this.#time = place.time !== undefined && Number.isFinite(place.time) ? place.time : this.#time
+    this.#time = place.time !== undefined && Number.isFinite(place.time) ? place.time + 0 : this.#time
     this.#note(seq, intent.surfaceOp)
-    this.#emit({ seq, time: this.#time, type, data, ...intent } as SessionEvent, place)
+    this.#emit({ seq, time: this.#time, type, data: losslessJson(data), ...intent } as unknown as SessionEvent, place)
     return seq
   }
 
@@ -225,12 +234,15 @@ export class LogBuilder {
     return { surfaceOp: { op: 'replace', start, end }, sourceEventSeqs: [...sources].sort((a, b) => a - b) }
   }
 
-  #note(seq: number, op: SurfaceOp | undefined): void {
+  #note(seq: number, op: SurfaceOp | RestoreOp | undefined): void {
     if (op === undefined) return
     if (op === 'append') this.#surface.push(seq)
-    else {
+    else if (op.op === 'restore') {
+      this.#surface.splice(this.#surface.indexOf(op.node), 1, ...this.#beneath.get(op.node)!)
+      this.#beneath.delete(op.node)
+    } else {
       const from = this.#surface.indexOf(op.start)
-      this.#surface.splice(from, this.#surface.indexOf(op.end) - from + 1, seq)
+      this.#beneath.set(seq, this.#surface.splice(from, this.#surface.indexOf(op.end) - from + 1, seq))
     }
   }
 }
