@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import type { SessionEvent } from '@palimpsest/session'
 import { describe, expect, it } from 'vitest'
@@ -125,6 +125,34 @@ describe('a bad end or beginning', () => {
   })
 })
 
+describe('an index beside the log that tells another surface', () => {
+  it('is found by its fold, and no trouble once it is removed', async () => {
+    const { directory, file } = await storeWith('long', session => {
+      fillStory(session)
+      session.append('surface/restore', {}, { surfaceOp: { op: 'restore', node: 12 }, sourceEventSeqs: [12] }) // 13
+      session.append('turn/start', { turn: 2 })
+      session.append('step/start', { turn: 2, step: 1 })
+      const chunk = { type: 'text-delta' as const, id: '0', text: 'x'.repeat(60) }
+      for (let i = 0; i < 4_200; i++) session.append('assistant/chunk', { turn: 2, step: 1, chunk })
+      session.append('step/end', { turn: 2, step: 1 })
+      session.append('turn/end', { turn: 2, reason: { kind: 'completed' } })
+    })
+    const doctor = () => palimpsest(['doctor', 'long', '--json', '--store', directory])
+    expect(await doctor()).toMatchObject({ code: 0 })
+    const index = file.replace('.jsonl', '.index')
+    const [, line] = /^(.*),"crc":"[0-9a-f]{8}"}$/m.exec(readFileSync(index, 'utf8').split('\n')[0]!)!
+    // Without the last restore the summary that it took off would still be visible.
+    const lying = line!.replace(/,\[13,"surface\/restore".*?\]\]/, '')
+    expect(lying).not.toBe(line)
+    writeFileSync(index, sealed(lying))
+    const found = await doctor()
+    expect(found.code).toBe(1)
+    expect(JSON.parse(found.stdout).findings).toMatchObject([{ code: 'RELATION_BROKEN', relation: 'surface-folds' }])
+    rmSync(index)
+    expect(await doctor()).toMatchObject({ code: 0 })
+  })
+})
+
 describe('doctor on what the kernel does not check', () => {
   it('finds a call without a result, and a result without a call', async () => {
     const { directory } = await storeWith('odd', session => {
@@ -146,8 +174,17 @@ describe('doctor on what the kernel does not check', () => {
     })
     const { code, stdout } = await palimpsest(['doctor', 'odd', '--json', '--store', directory])
     expect(code).toBe(1)
-    const codes = JSON.parse(stdout).findings.map((finding: { code: string }) => finding.code)
-    expect(codes.sort()).toEqual(['CALL_WITHOUT_RESULT', 'RESULT_WITHOUT_CALL', 'SOURCE_UNFIT'])
+    const { findings } = JSON.parse(stdout) as { findings: { code: string; relation: string; seqs: number[] }[] }
+    expect(new Set(findings.map(each => each.code))).toEqual(new Set(['RELATION_BROKEN']))
+    expect(findings.map(({ relation, seqs }) => [relation, seqs])).toEqual([
+      ['turns-nest', [2]],
+      ['provenance-holds', [2]],
+      ['turns-nest', [3]],
+      ['calls-pair', [3]],
+      ['calls-pair', [2, 4]],
+    ])
+    const human = await palimpsest(['doctor', 'odd', '--store', directory])
+    expect(human.stdout).toMatch(/calls-pair at events 2, 4: expected a result of call "c1".*a provider may refuse/)
   })
 
   it('shows messages whose parts are anything at all', async () => {

@@ -102,6 +102,7 @@ describe.each(KINDS)('doctor on a damaged session (%s)', kind => {
     await addSession(store, 'long', session => {
       fillStory(session)
       session.append('turn/start', { turn: 2 })
+      session.append('step/start', { turn: 2, step: 1 })
       for (let i = 0; i < 3000; i++) {
         session.append('assistant/chunk', { turn: 2, step: 1, chunk: { type: 'text-delta', id: '0', text: `${i}` } })
       }
@@ -116,7 +117,7 @@ describe.each(KINDS)('doctor on a damaged session (%s)', kind => {
     const listed = JSON.parse((await run(store, 'ls', '--json')).stdout) as { id: string; length: number }[]
     const made = listed.filter(({ id }) => id !== 'long')
     for (const { id, length } of made) {
-      expect(length).toBe(3015)
+      expect(length).toBe(3017)
       expect(await run(store, 'doctor', id)).toMatchObject({ code: 0 })
     }
     expect(await run(store, 'doctor', 'long', '--fix')).toMatchObject({ code: 0 })

@@ -1,7 +1,7 @@
 import { type Mended, mendSession, type SessionBackend } from '@palimpsest/session-persistence'
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
-import { type Finding, findProblems } from '../doctor/findings.js'
+import { findProblems, type Problems } from '../doctor/findings.js'
 import { escapeLine } from '../escape.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { CommandError, describeFailure, usageError } from '../failure.js'
@@ -12,7 +12,9 @@ import { withExamples } from './examples.js'
 
 export function doctorCommand(): Command {
   const command = new Command('doctor')
-    .description('Check stored sessions: damage, an open turn, provenance. Exit code 1 if anything is wrong')
+    .description(
+      'Check stored sessions: damage, an open turn, the relations of a log. Exit code 1 if anything is wrong',
+    )
     .argument('[id|file]', 'a session id, its unique beginning, or "last"; or a transcript; default: all of the store')
     .option('--fix', 'of damaged bytes: write what can be read into a new session, and leave the old bytes alone')
     .option('--target <name>', 'of a transcript: print the request that anthropic, openai-chat, … would accept')
@@ -39,11 +41,10 @@ function isPath(given: string): boolean {
   return /[/\\.]/.test(given)
 }
 
-interface Diagnosis {
+interface Diagnosis extends Omit<Problems, 'length'> {
   id: string
   ok: boolean
   length?: number
-  findings: Finding[]
 }
 
 async function doctor(
@@ -101,20 +102,21 @@ async function allIds(backend: SessionBackend | undefined): Promise<string[]> {
 
 async function diagnose(backend: SessionBackend, id: string, storeFlag: string): Promise<Diagnosis> {
   try {
-    const { length, findings } = await findProblems(backend, id, storeFlag)
-    return { id, ok: findings.length === 0, length, findings }
+    const problems = await findProblems(backend, id, storeFlag)
+    return { id, ok: problems.findings.length === 0, ...problems }
   } catch (error) {
     const { code, message } = describeFailure(error)
-    return { id, ok: false, findings: [{ code, message }] }
+    return { id, ok: false, findings: [{ code, message }], notes: [] }
   }
 }
 
-function print({ id, ok, length, findings }: Diagnosis, { out }: Context): void {
-  const { bold, green, red } = out.colors
+function print({ id, ok, length, findings, notes }: Diagnosis, { out }: Context): void {
+  const { bold, dim, green, red } = out.colors
   const events = length === undefined ? '' : `  ${counted(length, 'event')}`
   out.line(`${ok ? green('ok     ') : red('problem')}  ${bold(escapeLine(id))}${events}`)
   for (const { code, message } of findings) {
     const text = message.startsWith(code) ? message : `${code}: ${message}`
     out.line(`         ${escapeLine(text)}`)
   }
+  for (const { message } of notes) out.line(`         ${dim(`note: ${escapeLine(message)}`)}`)
 }

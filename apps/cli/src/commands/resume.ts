@@ -12,6 +12,7 @@ import { resolveId } from '../session-id.js'
 import { damageLine } from '../view/damage.js'
 import { eventLine } from '../view/event.js'
 import { counted } from '../view/figures.js'
+import { interruptionText } from '../view/interruption.js'
 import { withExamples } from './examples.js'
 
 export function resumeCommand(): Command {
@@ -51,6 +52,7 @@ async function resume(
   })
   try {
     reportOpening(open, context)
+    await reportInterruption(open, context)
     const { session } = open
     const last = session.requestAt(session.length)
     const chosen = await chooseModel(options, last?.model)
@@ -107,6 +109,13 @@ function reportOpening({ session, report }: OpenSession, { out, storeFlag }: Con
     out.colors.yellow(`The last turn was interrupted; it was closed with ${counted(report.repaired.length, 'event')}:`),
   )
   for (const event of results) out.line(`  ${eventLine(event, out.colors)}`)
+}
+
+/** The surface is as it was, or as it was to be; a worried user is told which. */
+async function reportInterruption({ session }: OpenSession, { out }: Context): Promise<void> {
+  const { findInterruptedCompaction } = await import('@palimpsest/history')
+  const compaction = findInterruptedCompaction(session)
+  if (compaction !== undefined) out.note(`${session.id}: ${interruptionText(compaction)}`)
 }
 
 function readOnly({ id, length }: Session, damage: readonly Damage[], storeFlag: string): CommandError {

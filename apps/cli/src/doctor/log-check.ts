@@ -1,7 +1,9 @@
+import { type Edit, EditFold } from '@palimpsest/history'
 import { isKnownType, isSurfaceType, Session, type SessionEvent } from '@palimpsest/session'
 import { describeFailure } from '../failure.js'
+import { interruptionText } from '../view/interruption.js'
 import type { Finding } from './findings.js'
-import { PairCheck } from './pair-check.js'
+import { type KeptSurface, RelationCheck } from './relation-check.js'
 import { SurfaceCheck } from './surface-check.js'
 
 /**
@@ -13,7 +15,8 @@ export class LogCheck {
   /** How many events were looked at. */
   length = 0
   readonly #surface = new SurfaceCheck()
-  readonly #pairs = new PairCheck()
+  readonly #relations = new RelationCheck()
+  readonly #edits = new EditFold()
   readonly #unknown = new Map<string, number>()
   #openTurn: SessionEvent<'turn/start'> | undefined
   #isOver = false
@@ -24,13 +27,21 @@ export class LogCheck {
     this.#isOver ||= sound.length < events.length
   }
 
-  /** The findings of the whole, once all events were added. */
-  finish(length: number): Finding[] {
+  /**
+   * The findings of the whole, once all events were added. `length` counts the log with what lies behind a hole; `kept`
+   * is the surface by the store's index.
+   */
+  finish(length: number, kept?: KeptSurface): Finding[] {
     const unknown = [...this.#unknown].map(([type, seq]) => unknownType(type, seq))
     // What resume cannot open it cannot close, and the end of the turn may be in the hole or behind it.
     const canClose = this.length === length && unknown.length === 0
     const open = this.#openTurn === undefined || !canClose ? [] : [turnOpen(this.#openTurn)]
-    return [...this.findings, ...unknown, ...this.#pairs.findings, ...open]
+    return [...this.findings, ...unknown, ...this.#relations.finish(kept), ...open]
+  }
+
+  /** What nobody has to mend, and somebody may want to know. */
+  notes(): Finding[] {
+    return this.#edits.finish().flatMap(edit => (edit.state === 'interrupted' ? [interrupted(edit)] : []))
   }
 
   // --- internal ---
@@ -56,7 +67,8 @@ export class LogCheck {
       return
     }
     this.length += 1
-    this.#pairs.add(event)
+    this.#relations.add(event)
+    this.#edits.add(event)
     if (event.type === 'turn/start') this.#openTurn = event
     if (event.type === 'turn/end') this.#openTurn = undefined
     if (!event.ignorable && !isKnownType(event.type) && !this.#unknown.has(event.type)) {
@@ -87,6 +99,10 @@ function standAlone(event: SessionEvent, index: number): SessionEvent {
 function unknownType(type: string, seq: number): Finding {
   const message = `events of type ${JSON.stringify(type)} are unknown to this build and not ignorable: it opens read-only before the first`
   return { code: 'UNKNOWN_EVENT_TYPE', message, seq }
+}
+
+function interrupted(edit: Edit): Finding {
+  return { code: 'COMPACTION_INTERRUPTED', message: `${interruptionText(edit)} (unless it runs now)`, seq: edit.seq }
 }
 
 function turnOpen({ seq, data }: SessionEvent<'turn/start'>): Finding {

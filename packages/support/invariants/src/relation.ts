@@ -38,6 +38,11 @@ export class InvariantError extends Error {
   readonly seqs: readonly number[]
 }
 
+/** Whether the event rests on what repair could not read: nobody can say what it would have to fit. */
+export function citesLoss(session: Session, { sourceEventSeqs }: SessionEvent): boolean {
+  return sourceEventSeqs?.some(seq => session.at(seq)?.type === 'log/lost') ?? false
+}
+
 /** Runs `listen` for each agent that there is and that comes. */
 export function forEachAgent(ctx: PluginContext, listen: (agent: Agent) => void): void {
   for (const agent of ctx.host.agents.values()) listen(agent)

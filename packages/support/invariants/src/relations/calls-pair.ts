@@ -1,11 +1,11 @@
-import type { SessionEvent } from '@palimpsest/session'
-import type { LogJudge, Relation, Violation } from '../relation.js'
+import type { Session, SessionEvent } from '@palimpsest/session'
+import { citesLoss, type LogJudge, type Relation, type Violation } from '../relation.js'
 
 export const callsPair: Relation = {
   name: 'calls-pair',
   description:
     'Each call of an answer gets exactly one result, behind it and before its step ends; a call begins at most once.',
-  judgeLog: () => createJudge(),
+  judgeLog: session => createJudge(session),
 }
 
 // --- internal ---
@@ -17,11 +17,13 @@ interface Call {
   settled?: number
 }
 
-function createJudge(): LogJudge {
+function createJudge(session: Session): LogJudge {
   /** Asked, and without a result. */
   let open = new Map<string, Call>()
   /** Of the step: a second result is another fault than one that nobody asked for. */
   let answered = new Map<string, number>()
+  /** Repair could not read a part of this turn, in which calls may have been made or answered. */
+  let isHoled = false
   const restart = () => {
     open = new Map()
     answered = new Map()
@@ -65,7 +67,7 @@ function createJudge(): LogJudge {
     return wasOpen ? undefined : stray(event, toolCallId, before)
   }
 
-  return event => {
+  const judge = (event: SessionEvent): Violation | undefined => {
     switch (event.type) {
       case 'assistant/message':
         if (event.surfaceOp === 'append') for (const id of callsOf(event)) open.set(id, { asked: event.seq })
@@ -79,18 +81,27 @@ function createJudge(): LogJudge {
       case 'step/end':
       case 'turn/end':
         return finish(event)
+      case 'turn/start':
+        if (isHoled) restart()
+        isHoled = false
+        return undefined
       case 'log/lost':
-        restart()
+        isHoled = true
         return undefined
       default:
         return undefined
     }
   }
+
+  return event => {
+    const violation = judge(event)
+    return violation === undefined || isHoled || citesLoss(session, event) ? undefined : violation
+  }
 }
 
 function callsOf({ data }: SessionEvent<'assistant/message'>): string[] {
   const { content } = data.message
-  return content.flatMap(part => (part.type === 'tool-call' && !part.providerExecuted ? [part.toolCallId] : []))
+  return content.flatMap(part => (part?.type === 'tool-call' && !part.providerExecuted ? [part.toolCallId] : []))
 }
 
 function stray({ seq, type }: SessionEvent, id: string, before: number | undefined): Violation {

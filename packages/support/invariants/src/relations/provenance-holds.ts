@@ -1,5 +1,5 @@
 import type { Session, SessionEvent } from '@palimpsest/session'
-import type { Relation, Violation } from '../relation.js'
+import { citesLoss, type Relation, type Violation } from '../relation.js'
 
 export const provenanceHolds: Relation = {
   name: 'provenance-holds',
@@ -11,13 +11,18 @@ export const provenanceHolds: Relation = {
 // --- internal ---
 
 function judge(session: Session, event: SessionEvent): Violation | undefined {
-  const { seq, type, sourceEventSeqs: sources, surfaceOp } = event
+  const { seq, sourceEventSeqs: sources, surfaceOp } = event
   if (sources === undefined) return needsSources(event) ? broken(event, 'sources', 'none') : undefined
   const late = sources.find(source => !(source < seq) || session.at(source) === undefined)
   if (late !== undefined) return broken(event, 'sources that lie before it', String(late))
   if (surfaceOp !== 'append') return undefined
-  if (type === 'assistant/message') return judgeAnswer(session, event, sources)
-  return type === 'tool/result' ? judgeResult(session, event, sources) : undefined
+  const violation = judgeKind(session, event, sources)
+  return violation === undefined || citesLoss(session, event) ? undefined : violation
+}
+
+function judgeKind(session: Session, event: SessionEvent, sources: readonly number[]): Violation | undefined {
+  if (event.type === 'assistant/message') return judgeAnswer(session, event, sources)
+  return event.type === 'tool/result' ? judgeResult(session, event, sources) : undefined
 }
 
 function needsSources({ surfaceOp }: SessionEvent): boolean {
@@ -53,7 +58,7 @@ function judgeResult(
 function asksFor(event: SessionEvent, toolCallId: string): boolean {
   if (event.type === 'tool/call') return event.data.toolCallId === toolCallId
   if (event.type !== 'assistant/message') return false
-  return event.data.message.content.some(part => part.type === 'tool-call' && part.toolCallId === toolCallId)
+  return event.data.message.content.some(part => part?.type === 'tool-call' && part.toolCallId === toolCallId)
 }
 
 function broken({ seq, type }: SessionEvent, expected: string, found: string): Violation {

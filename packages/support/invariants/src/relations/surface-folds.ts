@@ -21,7 +21,8 @@ function createJudge(session: Session): LogJudge {
   let size: number | undefined
   return event => {
     const { seq, type, surfaceOp } = event
-    if (surfaceOp !== undefined) markers.push(event as SurfaceMarker)
+    // No more of it is kept, so that a stored log of any length can be judged as it is read.
+    if (surfaceOp !== undefined) markers.push({ seq, type, surfaceOp } as SurfaceMarker)
     if (seq !== session.length - 1) {
       size = undefined
       return undefined

@@ -1,11 +1,11 @@
 import type { SessionEvent } from '@palimpsest/session'
-import type { Relation } from '../relation.js'
+import { citesLoss, type Relation } from '../relation.js'
 
 export const turnsNest: Relation = {
   name: 'turns-nest',
   description:
     'Turns and steps count from 1 and nest: a step lies in its turn, and what names a turn or step lies in that one.',
-  judgeLog: () => {
+  judgeLog: session => {
     let at: Place = { turn: 0, isTurnOpen: false, step: 0, isStepOpen: false }
     return event => {
       // What repair could not read may have held any number of turns.
@@ -13,7 +13,8 @@ export const turnsNest: Relation = {
       const expected = expectedAt(at, event)
       const found = placeOf(event)
       at = nextPlace(at, event)
-      if (expected === undefined || found === undefined || expected === found) return undefined
+      if (expected === undefined || found === undefined || expected === found || citesLoss(session, event))
+        return undefined
       return { seqs: [event.seq], message: `expected ${event.type} in ${expected}, found ${found}` }
     }
   },
@@ -65,12 +66,14 @@ function isEdit({ surfaceOp }: SessionEvent): boolean {
 }
 
 function placeOf({ data }: SessionEvent): string | undefined {
-  const { turn, step } = data as { turn?: number; step?: number }
+  const { turn, step } = Object(data) as { turn?: number; step?: number }
   if (turn === undefined) return undefined
   return step === undefined ? `turn ${turn}` : `turn ${turn} step ${step}`
 }
 
 function nextPlace(at: Place, event: SessionEvent): Place {
+  // Whatever names a turn may be of one whose start is lost; only the start of the next is sure.
+  if (Number.isNaN(at.turn) && event.type !== 'turn/start') return at
   switch (event.type) {
     case 'turn/start':
       return { turn: event.data.turn, isTurnOpen: true, step: 0, isStepOpen: false }
