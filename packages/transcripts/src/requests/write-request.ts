@@ -1,8 +1,16 @@
+import { anthropicBody } from './anthropic.js'
+import { deepseekBody } from './deepseek.js'
+import { geminiBody } from './gemini.js'
 import { chatBody } from './openai-chat.js'
+import { responsesBody } from './openai-responses.js'
 import type { Outgoing, RequestBody } from './outgoing.js'
 
 const WRITERS: Record<string, (request: Outgoing) => RequestBody> = {
+  anthropic: anthropicBody,
   'openai-chat': chatBody,
+  'openai-responses': responsesBody,
+  gemini: geminiBody,
+  deepseek: deepseekBody,
 }
 
 /** Targets whose bodies can be written. */

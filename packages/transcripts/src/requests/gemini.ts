@@ -1,0 +1,125 @@
+import type { AssistantPart, Message, ToolCallPart, ToolOutput, ToolResultPart, UserPart } from '@palimpsest/session'
+import { RawJson } from '../json/raw-json.js'
+import { isObject, stringOf } from '../json/shapes.js'
+import { argumentsObject } from './arguments.js'
+import { mediaOf } from './media.js'
+import type { Outgoing, RequestBody } from './outgoing.js'
+import { isFailure, resultText } from './result-text.js'
+
+/** The body of a Gemini `generateContent` request: after a turn with calls comes one that holds exactly their responses. */
+export function geminiBody({ messages, system, tools = [], toolChoice }: Outgoing): RequestBody {
+  return {
+    ...(system !== undefined && { systemInstruction: { parts: [{ text: system }] } }),
+    contents: turns(messages),
+    ...(tools.length > 0 && {
+      tools: [
+        {
+          functionDeclarations: tools.map(({ name, description, inputSchema }) => ({
+            name,
+            ...(description !== undefined && { description }),
+            parametersJsonSchema: inputSchema,
+          })),
+        },
+      ],
+    }),
+    ...(toolChoice !== undefined && { toolConfig: { functionCallingConfig: { mode: 'NONE' } } }),
+  }
+}
+
+// --- internal ---
+
+interface Turn {
+  role: 'user' | 'model'
+  parts: RequestBody[]
+}
+
+/** A call turn has to follow a user's: what the model said right before is part of it. The responses of a turn are one. */
+function turns(messages: readonly Message[]): Turn[] {
+  const list: Turn[] = []
+  for (const message of messages) {
+    const turn = turnOf(message)
+    const last = list.at(-1)
+    if (turn.parts.length === 0) continue
+    if (last !== undefined && belongsTo(last, turn)) last.parts.push(...turn.parts)
+    else list.push(turn)
+  }
+  return list
+}
+
+function belongsTo(last: Turn, turn: Turn): boolean {
+  if (turn.role === 'model') return last.role === 'model' && turn.parts.some(isCall)
+  return last.role === 'user' && last.parts.every(isResponse) && turn.parts.every(isResponse)
+}
+
+const isCall = ({ functionCall }: RequestBody) => functionCall !== undefined
+const isResponse = ({ functionResponse }: RequestBody) => functionResponse !== undefined
+
+function turnOf(message: Message): Turn {
+  if (message.role === 'assistant') return { role: 'model', parts: message.content.flatMap(modelPart) }
+  if (message.role === 'user') return { role: 'user', parts: message.content.flatMap(userPart) }
+  return { role: 'user', parts: message.content.map(responsePart) }
+}
+
+function modelPart(part: AssistantPart): RequestBody[] {
+  const { part: own, thoughtSignature } = part.providerOptions?.google ?? {}
+  const signed = typeof thoughtSignature === 'string' ? { thoughtSignature } : {}
+  if (isObject(own)) return [own]
+  if (part.type === 'text') return [{ text: part.text, ...signed }]
+  if (part.type === 'reasoning') return [{ text: part.text, thought: true, ...signed }]
+  if (part.type === 'tool-call' && !part.providerExecuted) return [{ functionCall: functionCall(part), ...signed }]
+  if (part.type === 'file') return userPart(part)
+  return []
+}
+
+function functionCall(part: ToolCallPart): RequestBody {
+  return { ...idOf(part), name: part.toolName, args: argumentsObject(part) }
+}
+
+/** A call that came without an id goes without one. */
+function idOf({ toolCallId, providerOptions }: ToolCallPart | ToolResultPart): { id?: string } {
+  return providerOptions?.google?.withoutId === true ? {} : { id: toolCallId }
+}
+
+function userPart(part: UserPart): RequestBody[] {
+  if (part.type === 'text') return [{ text: part.text }]
+  const own = part.providerOptions?.google?.part
+  if (isObject(own)) return [own]
+  const media = mediaOf(part)
+  if (media === undefined) return []
+  return 'url' in media
+    ? [{ fileData: { ...(media.mediaType && { mimeType: media.mediaType }), fileUri: media.url } }]
+    : [{ inlineData: { mimeType: media.mediaType, data: media.data } }]
+}
+
+function responsePart(part: ToolResultPart): RequestBody {
+  const media = part.output.type === 'content' ? part.output.value.flatMap(mediaParts) : []
+  return {
+    functionResponse: {
+      ...idOf(part),
+      name: part.toolName,
+      response: responseOf(part),
+      ...(media.length > 0 && { parts: media }),
+    },
+  }
+}
+
+function mediaParts(content: Parameters<typeof mediaOf>[0]): RequestBody[] {
+  const media = mediaOf(content)
+  if (media === undefined || 'url' in media) return []
+  return [{ inlineData: { mimeType: media.mediaType, data: media.data } }]
+}
+
+/** A value that is an object is the response itself; any other stands under `output`, or under `error` where the call failed. */
+function responseOf(part: ToolResultPart): unknown {
+  const { output } = part
+  const isValue = output.type === 'json' || output.type === 'error-json'
+  const raw = isValue ? stringOf(output.providerOptions?.palimpsest?.raw) : undefined
+  const value = raw === undefined ? (isValue ? output.value : withoutMedia(output)) : new RawJson(raw)
+  if (isValue && isObject(output.value)) return value
+  return isFailure(part) ? { error: value } : { output: value }
+}
+
+function withoutMedia(output: ToolOutput): string {
+  if (output.type !== 'content') return resultText(output)
+  return resultText({ ...output, value: output.value.filter(part => mediaParts(part as never).length === 0) })
+}

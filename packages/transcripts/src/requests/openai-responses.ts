@@ -1,0 +1,120 @@
+import type {
+  AssistantPart,
+  Message,
+  ReasoningPart,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+  UserPart,
+} from '@palimpsest/session'
+import { isObject, stringOf } from '../json/shapes.js'
+import { argumentsText, customInput } from './arguments.js'
+import { dataUrl, mediaOf } from './media.js'
+import type { Outgoing, RequestBody } from './outgoing.js'
+import { resultText } from './result-text.js'
+
+/** The body of an OpenAI Responses request: all of the history as items, nothing that the server would have to look up. */
+export function responsesBody({ messages, system, tools = [], toolChoice }: Outgoing): RequestBody {
+  const custom = new Set(messages.flatMap(customCalls).map(({ toolName }) => toolName))
+  return {
+    ...(system !== undefined && { instructions: system }),
+    input: items(messages),
+    ...(tools.length > 0 && {
+      tools: tools.map(({ name, description, inputSchema }) => ({
+        type: custom.has(name) ? 'custom' : 'function',
+        name,
+        ...(description !== undefined && { description }),
+        ...(!custom.has(name) && { parameters: inputSchema }),
+      })),
+    }),
+    ...(toolChoice !== undefined && { tool_choice: toolChoice }),
+  }
+}
+
+// --- internal ---
+
+function items(messages: readonly Message[]): RequestBody[] {
+  const custom = new Set(messages.flatMap(customCalls).map(({ toolCallId }) => toolCallId))
+  return messages.flatMap((message): RequestBody[] => {
+    if (message.role === 'assistant') return assistantItems(message.content)
+    if (message.role === 'tool') return message.content.map(part => outputItem(part, custom.has(part.toolCallId)))
+    const role = stringOf(message.providerOptions?.openai?.role) ?? 'user'
+    return [{ type: 'message', role, content: message.content.map(inputPart) }]
+  })
+}
+
+function customCalls({ role, content }: Message): ToolCallPart[] {
+  if (role !== 'assistant') return []
+  return content.filter(part => part.type === 'tool-call' && customInput(part) !== undefined) as ToolCallPart[]
+}
+
+function assistantItems(content: readonly AssistantPart[]): RequestBody[] {
+  const list: RequestBody[] = []
+  for (const part of content) {
+    const own = part.providerOptions?.openai?.item
+    const last = list.at(-1)
+    if (isObject(own)) list.push(own)
+    else if (part.type === 'text') {
+      if (part.providerOptions?.openai?.continues === true && last?.type === 'message') {
+        ;(last.content as RequestBody[]).push(outputPart(part))
+      } else list.push({ type: 'message', ...itemId(part), role: 'assistant', content: [outputPart(part)] })
+    } else if (part.type === 'reasoning') list.push(reasoningItem(part))
+    else if (part.type === 'tool-call' && !part.providerExecuted) list.push(callItem(part))
+  }
+  return list
+}
+
+function itemId({ providerOptions }: AssistantPart): { id?: string } {
+  const id = stringOf(providerOptions?.openai?.itemId)
+  return id === undefined ? {} : { id }
+}
+
+function outputPart({ text, providerOptions }: TextPart): RequestBody {
+  return providerOptions?.openai?.refusal === true ? { type: 'refusal', refusal: text } : { type: 'output_text', text }
+}
+
+/** As it was kept. Readable `content` never goes back: the endpoint refuses it. */
+function reasoningItem(part: ReasoningPart): RequestBody {
+  const { summary, reasoningEncryptedContent: encrypted } = part.providerOptions?.openai ?? {}
+  const told = Array.isArray(summary) ? summary : part.text === '' ? [] : [{ type: 'summary_text', text: part.text }]
+  return {
+    type: 'reasoning',
+    ...itemId(part),
+    summary: told,
+    ...(typeof encrypted === 'string' && { encrypted_content: encrypted }),
+  }
+}
+
+function callItem(part: ToolCallPart): RequestBody {
+  const { toolCallId: call_id, toolName: name } = part
+  const input = customInput(part)
+  if (input !== undefined) return { type: 'custom_tool_call', ...itemId(part), call_id, name, input }
+  return { type: 'function_call', ...itemId(part), call_id, name, arguments: argumentsText(part) }
+}
+
+function outputItem({ toolCallId: call_id, output }: ToolResultPart, isCustom: boolean): RequestBody {
+  const parts = output.type === 'content' && output.value.some(part => part.type !== 'text')
+  return {
+    type: isCustom ? 'custom_tool_call_output' : 'function_call_output',
+    call_id,
+    output: parts ? output.value.map(contentPart) : resultText(output),
+  }
+}
+
+function contentPart(part: Parameters<typeof mediaOf>[0] | TextPart): RequestBody {
+  const own = part.providerOptions?.openai?.part
+  if (isObject(own)) return own
+  if (part.type === 'text') return { type: 'input_text', text: part.text }
+  const media = mediaOf(part)
+  if (media === undefined) return { type: 'input_text', text: resultText({ type: 'content', value: [part as never] }) }
+  if (media.isImage) {
+    const detail = stringOf(part.providerOptions?.openai?.imageDetail)
+    return { type: 'input_image', image_url: dataUrl(media), ...(detail !== undefined && { detail }) }
+  }
+  if ('url' in media) return { type: 'input_file', file_url: media.url }
+  return { type: 'input_file', filename: media.filename ?? 'file', file_data: dataUrl(media) }
+}
+
+function inputPart(part: UserPart): RequestBody {
+  return contentPart(part)
+}
