@@ -31,6 +31,11 @@ export interface Transcript extends Reading {
   readonly places: readonly Place[]
 }
 
+/** The format by content, `undefined` where it is none that is known. */
+export function detectFormat(source: Source): FormatName | undefined {
+  return formatOf(headOf(source))?.name
+}
+
 /** Reads a transcript whole. Never throws for what is in it. */
 export function readTranscript(source: Source | Uint8Array, options: ReadOptions = {}): Transcript {
   const events: SessionEvent[] = []

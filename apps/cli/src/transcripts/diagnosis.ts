@@ -2,24 +2,21 @@ import { type Change, type HealOptions, heal, type Target } from '@palimpsest/pr
 import { closeInterruptedTurn, type JsonValue, type SessionEvent } from '@palimpsest/session'
 import {
   type Finding,
-  type FormatName,
   type Loss,
   type Place,
   type Reading,
   type RequestBody,
-  type Source,
-  streamTranscript,
   writeRequest,
 } from '@palimpsest/transcripts'
 import { inOrder } from './finding-order.js'
-import { LiveView } from './live-view.js'
+import type { LiveView } from './live-view.js'
+import type { Read } from './read-file.js'
 
 export interface DiagnosisOptions extends HealOptions {
-  target: Target
-  format?: FormatName | 'auto'
+  /** Left out: the protocol of whoever made its model. */
+  target?: Target
   /** Of the next request. */
   model?: string
-  conversation?: number
 }
 
 /** What is wrong with a transcript, and the request that its target would accept. */
@@ -37,22 +34,16 @@ export interface Diagnosis {
   isUnreadable: boolean
 }
 
-export function diagnose(source: Source, options: DiagnosisOptions): Diagnosis {
-  const { target, format = 'auto', conversation = 0 } = options
-  if (source.size === 0) return nothing({ code: 'file.empty', severity: 'error', where: 'file' })
-  const view = new LiveView({ keepsShadowed: true })
-  const reading = streamTranscript(source, { format, conversation }, view.add)
-  if (reading.format === undefined) {
-    return { ...nothing({ code: 'format.unknown', severity: 'info', where: 'file' }), isUnreadable: true }
-  }
-  const { about } = reading
+/** What a log and its reading say. `closes`: recovery's events are seen by the request. */
+export function diagnose({ view, reading }: Read, options: DiagnosisOptions): Diagnosis {
+  const { about, format = 'unknown' } = reading
+  const { target = targetFor(about.vendor) } = options
   const refused = about.resume === undefined ? {} : { resume: about.resume }
-  const closing = about.resume === 'refused' ? [] : closeInterruptedTurn(view.openTurn)
-  const closed = about.hasOwnTurns ? closeTurn(view, closing) : []
-  const base = { format: reading.format, appended: closing, ...refused }
-  if (about.unreadable || view.seqs.length === 0) {
-    const findings = inOrder([...reading.findings, ...closed])
-    return { ...base, findings, request: null, loss: [...reading.loss], isUnreadable: about.unreadable === true }
+  const appended = about.resume === 'refused' ? [] : closeInterruptedTurn(view.openTurn)
+  const closed = about.hasOwnTurns ? closeTurn(view, appended) : []
+  const base = { format, appended, ...refused, isUnreadable: about.unreadable === true || reading.format === undefined }
+  if (base.isUnreadable || view.seqs.length === 0) {
+    return { ...base, findings: inOrder([...reading.findings, ...closed]), request: null, loss: [...reading.loss] }
   }
   const model = options.model ?? modelFor(target, reading)
   const healed = heal(requestOf(view, model), target, options)
@@ -67,15 +58,10 @@ export function diagnose(source: Source, options: DiagnosisOptions): Diagnosis {
     request: body(healed.request),
     ...(healed.fallback && { fallbackRequest: body(healed.fallback) }),
     loss: [...reading.loss, ...healed.loss],
-    isUnreadable: false,
   }
 }
 
 // --- internal ---
-
-function nothing(finding: Finding): Diagnosis {
-  return { format: 'unknown', findings: [finding], request: null, appended: [], loss: [], isUnreadable: false }
-}
 
 function requestOf(view: LiveView, model: string | undefined) {
   const { system, tools } = view.header ?? {}
@@ -99,6 +85,11 @@ const VENDORS: Record<Target, string> = {
   'openai-responses': 'openai',
   gemini: 'google',
   deepseek: 'deepseek',
+}
+
+function targetFor(vendor: string | undefined): Target {
+  if (vendor === 'openai') return 'openai-responses'
+  return (Object.keys(VENDORS) as Target[]).find(target => VENDORS[target] === vendor) ?? 'anthropic'
 }
 
 const CLOSED: Record<string, string> = {

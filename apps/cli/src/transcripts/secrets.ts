@@ -114,8 +114,6 @@ function textsOf(data: JsonValue | unknown, text: string): string[] {
 
 /** `GITHUB_TOKEN` is `github-token`, `AWSSecretAccessKey` `aws-secret-access-key`. */
 function kindOf(messageId: string): string {
-  return messageId
-    .replace(/([a-z])([A-Z])|([A-Z])(?=[A-Z][a-z])/g, (match, a, b) => (b === undefined ? `${match}-` : `${a}-${b}`))
-    .replaceAll('_', '-')
-    .toLowerCase()
+  const plain = messageId.replace(/(Postgre|My)SQL|MongoDB/g, name => name[0] + name.slice(1).toLowerCase())
+  return (plain.match(/[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+/g) ?? [plain]).join('-').toLowerCase()
 }
