@@ -6,6 +6,7 @@ import { diffCommand } from './commands/diff.js'
 import { doctorCommand } from './commands/doctor.js'
 import { explainCommand } from './commands/explain.js'
 import { forkCommand } from './commands/fork.js'
+import { importCommand } from './commands/import.js'
 import { logCommand } from './commands/log.js'
 import { lsCommand } from './commands/ls.js'
 import { pruneCommand } from './commands/prune.js'
@@ -60,6 +61,7 @@ function commands(): Command[] {
     pruneCommand(),
     restoreCommand(),
     doctorCommand(),
+    importCommand(),
     forkCommand(),
     rmCommand(),
     demoCommand(),

@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto'
+import { Session, type SessionEvent, type SessionHeader } from '@palimpsest/session'
+import { assertSessionId, type SessionBackend } from '@palimpsest/session-persistence'
+import {
+  type Finding,
+  type Loss,
+  type Reading,
+  type ReadOptions,
+  type Source,
+  streamTranscript,
+} from '@palimpsest/transcripts'
+import { CommandError } from '../failure.js'
+
+export interface Imported {
+  readonly id: string
+  readonly format: string
+  readonly length: number
+  /** It was there already, with as many events. */
+  readonly isKnown: boolean
+  readonly findings: readonly Finding[]
+  readonly loss: readonly Loss[]
+  readonly conversations: number
+}
+
+/**
+ * Writes a transcript into the store as a session of its own. The file is only read. Its id is the transcript's own
+ * where that is an id here, else one made of its bytes, so that a file is not imported twice.
+ */
+export async function importSource(backend: SessionBackend, source: Source, options: ReadOptions): Promise<Imported> {
+  const first = readWindow(source, options, 0)
+  const { reading, length } = first
+  if (reading.format === undefined) {
+    throw new CommandError('FORMAT_UNKNOWN', 'expected a transcript of a known agent, found none; --format names one')
+  }
+  if (reading.about.unreadable || length === 0) {
+    throw new CommandError(
+      'NOTHING_TO_IMPORT',
+      `expected messages, found ${describe(reading)}; palimpsest doctor FILE says more`,
+    )
+  }
+  const id = idOf(reading, source, options.conversation ?? 0)
+  const imported = {
+    id,
+    format: reading.format,
+    length,
+    findings: reading.findings,
+    loss: reading.loss,
+    conversations: reading.about.conversations ?? 1,
+  }
+  const stored = await backend.read(id, { from: 0, to: 0 })
+  if (stored !== undefined) return { ...imported, isKnown: assertSame(id, stored.length, length) }
+  // The kernel judges what is about to be stored, and completes the header.
+  const { header, events } = Session.create({
+    header: { ...reading.header, id, createdAt: startOf(first) },
+    seed: first.events,
+  })
+  await write(backend, header, events, from => (from < length ? readWindow(source, options, from).events : []))
+  return { ...imported, isKnown: false }
+}
+
+// --- internal ---
+
+/** Events held at a time. A longer transcript is read once more for each so many. */
+const WINDOW = 200_000
+
+interface Window {
+  reading: Reading
+  events: SessionEvent[]
+  length: number
+}
+
+function readWindow(source: Source, options: ReadOptions, from: number): Window {
+  const events: SessionEvent[] = []
+  let length = 0
+  const reading = streamTranscript(source, options, event => {
+    length = event.seq + 1
+    if (event.seq >= from && event.seq < from + WINDOW) events.push(event)
+  })
+  return { reading, events, length }
+}
+
+/** All or nothing: what fails half way is taken away again. */
+async function write(
+  backend: SessionBackend,
+  header: SessionHeader,
+  first: readonly SessionEvent[],
+  next: (from: number) => readonly SessionEvent[],
+): Promise<void> {
+  const lease = await backend.acquire(header.id)
+  try {
+    for (let events = first; events.length > 0; events = next(events.at(-1)!.seq + 1)) {
+      await backend.append(lease, header, events)
+    }
+  } catch (error) {
+    await lease.release()
+    await backend.remove(header.id).catch(() => {})
+    throw error
+  }
+  await lease.release()
+}
+
+function startOf({ reading, events }: Window): number {
+  return reading.about.createdAt ?? events[0]?.time ?? 0
+}
+
+function idOf({ about, format }: Reading, source: Source, conversation: number): string {
+  const suffix = conversation > 0 ? `-${conversation}` : ''
+  const own = about.id === undefined ? '' : `${about.id}${suffix}`
+  if (isId(own)) return own
+  const digest = createHash('sha256')
+  for (let from = 0; from < source.size; from += DIGEST_BYTES) {
+    digest.update(source.read(from, Math.min(from + DIGEST_BYTES, source.size)))
+  }
+  return `${format}-${digest.digest('hex').slice(0, 16)}${suffix}`
+}
+
+const DIGEST_BYTES = 1 << 20
+
+function isId(text: string): boolean {
+  try {
+    assertSessionId(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function assertSame(id: string, stored: number, length: number): true {
+  if (stored === length) return true
+  throw new CommandError(
+    'SESSION_EXISTS',
+    `expected no session ${id} in this store, found one of ${stored} events where the file now gives ${length}; palimpsest rm ${id} first, or import into another --store`,
+  )
+}
+
+function describe({ about, findings }: Reading): string {
+  if (about.unreadable) return findings.map(({ code }) => code).join(', ') || 'what cannot be read'
+  return 'none'
+}

@@ -1,0 +1,33 @@
+import type { RequestHeader, SessionEvent, SessionHeader } from '@palimpsest/session'
+import type { Loss } from './finding.js'
+
+/** What a file for another tool is made of: a session as its next request would see it. */
+export interface ExportInput {
+  readonly header: Partial<SessionHeader>
+  /** The visible events, in surface order. A replacement (`surfaceOp.op`) is a summary or an edit of what it shadows. */
+  readonly surface: readonly SessionEvent[]
+  /** The last request header of the log: model, system text, tools. */
+  readonly request?: Partial<RequestHeader>
+}
+
+export interface Exported {
+  /** The whole file. */
+  readonly text: string
+  /** What the session holds and the file cannot. */
+  readonly loss: readonly Loss[]
+}
+
+/** A pure function: the same session gives the same bytes, ids included. */
+export type Exporter = (input: ExportInput) => Exported
+
+/** Formats that can be written, by name. Provider formats expect messages that the target's rules have healed. */
+export const EXPORTERS: Readonly<Record<string, Exporter>> = {}
+
+/** `RangeError` for a format that cannot be written. */
+export function exportTo(format: string, input: ExportInput): Exported {
+  const write = EXPORTERS[format]
+  if (write === undefined) {
+    throw new RangeError(`format: expected one of ${Object.keys(EXPORTERS).join(', ')}, found ${format}`)
+  }
+  return write(input)
+}
