@@ -5,19 +5,19 @@ import type { Vendor } from './vendor.js'
 /**
  * What `vendor` may see of `messages`: of each `providerOptions` its own, and of another vendor's answers
  * what was said, called and made. Another's reasoning, and the calls that it ran itself, stay with it: they
- * mean nothing elsewhere, and would go out as this vendor's own. An answer of which nothing is left is
- * left out. One that names no vendor is taken as it is.
+ * mean nothing elsewhere, and would go out as this vendor's own. An answer that names no vendor is taken
+ * as it is.
  */
 export function ownMessages(messages: readonly Message[], vendor: Vendor): Message[] {
-  return messages.flatMap((message): Message[] => {
-    if (message.role === 'assistant') return isForeign(message, vendor) ? spoken(message) : [answer(message, vendor)]
+  return messages.map((message): Message => {
+    if (message.role === 'assistant') return isForeign(message, vendor) ? spoken(message) : answer(message, vendor)
     const own = withOwn(message, vendor.inputs)
-    if (own.role === 'user') return [{ ...own, content: own.content.map(part => withOwn(part, vendor.inputs)) }]
+    if (own.role === 'user') return { ...own, content: own.content.map(part => withOwn(part, vendor.inputs)) }
     const content = own.content.map(part => ({
       ...withOwn(part, vendor.inputs),
       output: withOwnOutput(part.output, vendor.inputs),
     }))
-    return [{ ...own, content } as Message]
+    return { ...own, content } as Message
   })
 }
 
@@ -49,9 +49,8 @@ function answer(message: AssistantMessage, { answers, shared }: Vendor): Assista
   return { ...withOwn(message, names), content }
 }
 
-function spoken({ content }: AssistantMessage): AssistantMessage[] {
-  const shown = content.filter(isSpoken).map(part => withOwn(part, NOBODY))
-  return shown.length > 0 ? [{ role: 'assistant', content: shown }] : []
+function spoken({ content }: AssistantMessage): AssistantMessage {
+  return { role: 'assistant', content: content.filter(isSpoken).map(part => withOwn(part, NOBODY)) }
 }
 
 /** A text without text is only there for its options; a result in an answer is one of the provider's own. */
@@ -66,9 +65,9 @@ const NOBODY: ReadonlySet<string> = new Set()
 
 function withOwn<T extends Holder>(holder: T, names: ReadonlySet<string>): T {
   const { providerOptions, ...rest } = holder
-  if (providerOptions === undefined) return holder
-  const own = Object.entries(providerOptions).filter(([name, { part }]) =>
-    name === FOREIGN ? part !== undefined : names.has(name),
+  if (!providerOptions) return holder
+  const own = Object.entries(providerOptions).filter(([name, options]) =>
+    name === FOREIGN ? options.part !== undefined : names.has(name),
   )
   return (own.length > 0 ? { ...rest, providerOptions: Object.fromEntries(own) } : rest) as T
 }

@@ -7,12 +7,13 @@ import { outputFor } from './tool-output.js'
 /**
  * The request's system text and messages as a prompt of the model's spec. A part's `providerOptions`
  * go back as they are. Neighbouring tool messages become one, since some targets want all results of
- * one answer together.
+ * one answer together. An answer without content is left out: many refuse it.
  */
 export function promptOf(request: ModelRequest, spec: SpecVersion): PromptMessage[] {
   const prompt: PromptMessage[] = request.system === undefined ? [] : [{ role: 'system', content: request.system }]
   for (const message of request.messages) {
     const next = messageFor(message, spec)
+    if (next.role === 'assistant' && next.content.length === 0) continue
     const last = prompt.at(-1)
     if (last?.role === 'tool' && next.role === 'tool' && !last.providerOptions && !next.providerOptions) {
       last.content = [...(last.content as PromptPart[]), ...(next.content as PromptPart[])]

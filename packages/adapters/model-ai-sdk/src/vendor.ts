@@ -20,7 +20,7 @@ export function vendorOf(model: Pick<AnyModel, 'provider' | 'modelId'>): Vendor 
   if (name === 'gateway') return vendor(name, behindGateway(model.modelId))
   if (name === 'anthropic' || more.includes('anthropic')) return vendor(name, ['anthropic'])
   const isNamed = typeof (model as { providerOptionsName?: unknown }).providerOptionsName === 'string'
-  if (isNamed && (more.length === 0 || more[0] === 'messages')) return { ...vendor(name, [name]), shared: 'anthropic' }
+  if (isNamed && (more.length === 0 || more[0] === 'messages')) return vendor(name, [name], 'anthropic')
   return KEYS.has(name) || isNamed ? vendor(name, KEYS.get(name) ?? [name]) : undefined
 }
 
@@ -52,9 +52,10 @@ function behindGateway(modelId: string): readonly string[] {
   return KEYS.get(name) ?? [name]
 }
 
-function vendor(name: string, keys: readonly string[]): Vendor {
+function vendor(name: string, keys: readonly string[], shared?: string): Vendor {
   const answers = keys.flatMap(bothSpellings)
-  return { name, answers: new Set(answers), inputs: new Set([...answers, ...bothSpellings(name), ...PACKAGE]) }
+  const inputs = new Set([...answers, ...bothSpellings(name), ...PACKAGE, ...(shared === undefined ? [] : [shared])])
+  return { name, answers: new Set(answers), inputs, ...(shared === undefined ? {} : { shared }) }
 }
 
 /** Read by every model of the OpenAI-compatible package, so a caller's name and no vendor's. */

@@ -12,7 +12,13 @@ export const SPECS: Spec[] = ['v2', 'v3', 'v4']
 export function fake(
   spec: Spec,
   parts: unknown[],
-  more: { provider?: string; doStream?: unknown; options?: AiSdkModelOptions } = {},
+  more: {
+    provider?: string
+    modelId?: string
+    providerOptionsName?: string
+    doStream?: unknown
+    options?: AiSdkModelOptions
+  } = {},
 ) {
   const { options, ...members } = more
   const calls: Record<string, never>[] = []

@@ -145,7 +145,7 @@ describe('the prompt', () => {
       { type: 'custom', kind: 'fake.compaction', providerOptions: { fake: { sealed: 'x' } } },
       { type: 'reasoning-file', mediaType: 'image/png', data: { type: 'data', data: 'AAAA' }, providerOptions: opts },
     ])
-    expect((await promptFor('v3', message))[0]?.content).toEqual([])
+    expect(await promptFor('v3', message)).toEqual([])
   })
 
   test('does not touch a frozen request', async () => {
