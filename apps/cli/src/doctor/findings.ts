@@ -28,14 +28,15 @@ export interface Problems {
  * All that is wrong with a session, in the order in which it matters. `storeFlag` is what the command to mend it needs.
  */
 export async function findProblems(backend: SessionBackend, id: string, storeFlag: string): Promise<Problems> {
-  const check = new LogCheck()
+  // What a look reads is gone before the scan begins; only the seqs are kept.
+  const check = new LogCheck(await keptSurface(backend, id))
   const log = await scanLog(backend, id, events => check.add(events))
   const damage = log.damage.map(each => ({
     code: each.code,
     message: damageMessage(each, log, `palimpsest doctor ${id} --fix${storeFlag}`),
     damage: each,
   }))
-  const findings = [...damage, ...check.finish(log.length, await keptSurface(backend, id))]
+  const findings = [...damage, ...check.finish(log.length)]
   return { length: log.length, findings, notes: check.notes() }
 }
 

@@ -15,11 +15,16 @@ export class LogCheck {
   /** How many events were looked at. */
   length = 0
   readonly #surface = new SurfaceCheck()
-  readonly #relations = new RelationCheck()
+  readonly #relations: RelationCheck
   readonly #edits = new EditFold()
   readonly #unknown = new Map<string, number>()
   #openTurn: SessionEvent<'turn/start'> | undefined
   #isOver = false
+
+  /** `kept`: the surface as the store's index tells it. */
+  constructor(kept?: KeptSurface) {
+    this.#relations = new RelationCheck(kept)
+  }
 
   add(events: readonly SessionEvent[]): void {
     const sound = this.#isOver ? [] : this.#soundOf(events)
@@ -27,16 +32,13 @@ export class LogCheck {
     this.#isOver ||= sound.length < events.length
   }
 
-  /**
-   * The findings of the whole, once all events were added. `length` counts the log with what lies behind a hole; `kept`
-   * is the surface by the store's index.
-   */
-  finish(length: number, kept?: KeptSurface): Finding[] {
+  /** The findings of the whole, once all events were added. `length` counts the log with what lies behind a hole. */
+  finish(length: number): Finding[] {
     const unknown = [...this.#unknown].map(([type, seq]) => unknownType(type, seq))
     // What resume cannot open it cannot close, and the end of the turn may be in the hole or behind it.
     const canClose = this.length === length && unknown.length === 0
     const open = this.#openTurn === undefined || !canClose ? [] : [turnOpen(this.#openTurn)]
-    return [...this.findings, ...unknown, ...this.#relations.finish(kept), ...open]
+    return [...this.findings, ...unknown, ...this.#relations.finish(), ...open]
   }
 
   /** What nobody has to mend, and somebody may want to know. */

@@ -1,8 +1,8 @@
-import { RELATIONS, type Violation } from '@palimpsest/invariants'
+import { RELATIONS, type Relation, type Violation } from '@palimpsest/invariants'
 import type { Session, SessionEvent } from '@palimpsest/session'
 import type { Finding } from './findings.js'
 
-/** What the store holds the surface to be, for a log of that many events. */
+/** The surface after the first `length` events, as a store's index tells it. */
 export interface KeptSurface {
   readonly length: number
   readonly seqs: readonly number[]
@@ -15,46 +15,21 @@ export interface KeptSurface {
  */
 export class RelationCheck {
   readonly #outlines = new Outlines()
-  readonly #surface = { seqs: [] as readonly number[] }
-  readonly #log = {
-    /** Unknown up to the last event: the surface of a prefix is nowhere stored. */
-    length: Number.POSITIVE_INFINITY,
-    at: (seq: number) => this.#outlines.at(seq),
-    surface: {
-      seqs: () => this.#surface.seqs,
-      size: Number.NaN,
-      last: undefined,
-    },
-  }
-  readonly #judges = RELATIONS.flatMap(({ name, judgeLog }) =>
-    judgeLog ? [{ name, judge: judgeLog(this.#log as unknown as Session), count: 0 }] : [],
-  )
+  readonly #judges: { name: string; judge: Judge; count: number }[]
   readonly #findings: Finding[] = []
-  /** Held back until it is known whether it is the last. */
-  #newest: SessionEvent | undefined
+
+  /** Without `kept` there is nothing that a fold of the log's own events could be compared with. */
+  constructor(kept?: KeptSurface) {
+    const { length = Number.POSITIVE_INFINITY, seqs = [] } = kept ?? {}
+    const surface = { size: seqs.length, last: seqs.at(-1), seqs: () => seqs }
+    const log = { length, at: (seq: number) => this.#outlines.at(seq), surface } as unknown as Session
+    this.#judges = RELATIONS.flatMap(({ name, judgeLog }) =>
+      judgeLog ? [{ name, judge: judgeLog(log), count: 0 }] : [],
+    )
+  }
 
   /** In order, from the first on. */
   add(event: SessionEvent): void {
-    if (this.#newest !== undefined) this.#judge(this.#newest)
-    this.#newest = event
-  }
-
-  /** `kept` is compared with what the log's events make, where it is of a log of the same length. */
-  finish(kept: KeptSurface | undefined): Finding[] {
-    const last = this.#newest
-    if (last === undefined) return []
-    if (kept?.length === last.seq + 1) {
-      this.#log.length = kept.length
-      this.#surface.seqs = kept.seqs
-    }
-    this.#judge(last)
-    const more = this.#judges.filter(({ count }) => count > MOST_TOLD)
-    return [...this.#findings, ...more.map(({ name, count }) => untold(name, count - MOST_TOLD))]
-  }
-
-  // --- internal ---
-
-  #judge(event: SessionEvent): void {
     for (const each of this.#judges) {
       const violation = violationOf(each.judge, event)
       if (violation === undefined) continue
@@ -62,6 +37,12 @@ export class RelationCheck {
       if (each.count <= MOST_TOLD) this.#findings.push(findingOf(each.name, violation))
     }
     this.#outlines.note(event)
+  }
+
+  /** What was found in all that was added. */
+  finish(): Finding[] {
+    const more = this.#judges.filter(({ count }) => count > MOST_TOLD)
+    return [...this.#findings, ...more.map(({ name, count }) => untold(name, count - MOST_TOLD))]
   }
 }
 
@@ -80,7 +61,9 @@ const CONSEQUENCES: Record<string, string> = {
   'provenance-holds': 'what it rests on cannot be shown',
 }
 
-function violationOf(judge: (event: SessionEvent) => Violation | undefined, event: SessionEvent) {
+type Judge = ReturnType<NonNullable<Relation['judgeLog']>>
+
+function violationOf(judge: Judge, event: SessionEvent): Violation | undefined {
   try {
     return judge(event)
   } catch (error) {
