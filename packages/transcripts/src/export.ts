@@ -1,13 +1,22 @@
-import type { RequestHeader, SessionEvent, SessionHeader } from '@palimpsest/session'
+import type { Message, RequestHeader, SessionEvent, SessionHeader } from '@palimpsest/session'
 import type { Loss } from './finding.js'
 
 /** What a file for another tool is made of: a session as its next request would see it. */
 export interface ExportInput {
   readonly header: Partial<SessionHeader>
-  /** The visible events, in surface order. A replacement (`surfaceOp.op`) is a summary or an edit of what it shadows. */
-  readonly surface: readonly SessionEvent[]
+  /** The visible messages, in surface order. */
+  readonly entries: readonly ExportEntry[]
   /** The last request header of the log: model, system text, tools. */
   readonly request?: Partial<RequestHeader>
+}
+
+export interface ExportEntry {
+  readonly message: Message
+  /**
+   * Where it came from: its time, who wrote it, usage. A replacement (`surfaceOp.op`) is a summary or an edit of what
+   * it shadows. Left out for a message that healing added.
+   */
+  readonly event?: SessionEvent
 }
 
 export interface Exported {

@@ -1,4 +1,4 @@
-export { EXPORTERS, type Exported, type Exporter, type ExportInput, exportTo } from './export.js'
+export { EXPORTERS, type ExportEntry, type Exported, type Exporter, type ExportInput, exportTo } from './export.js'
 export type { Finding, Loss, LossKind, Severity } from './finding.js'
 export { type About, FORMAT_NAMES, type FormatName } from './format.js'
 export { RawJson, stringifyRaw } from './json/raw-json.js'
