@@ -1,10 +1,13 @@
 import { closeInterruptedTurn, Session, type SessionEvent } from '@palimpsest/session'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { plans, playPlan } from '../../../packages/core/agent-loop/test/random-plan.js'
+import { type Plan, plans, playPlan } from '../../../packages/core/agent-loop/test/random-plan.js'
 import { replaySession } from '../src/replay/replay.js'
 
 const RUNS = Number(process.env.RANDOM_TURNS ?? 200)
+
+const PLAIN: Plan = { replies: [], behaviours: ['ok', 'ok', 'ok', 'ok'], acts: [], parallel: 1, failAt: -1 }
+const calling = { texts: 0, calls: ['safe0', 'safe1', 'safe0'], end: 'finish' } satisfies Plan['replies'][number]
 
 test('whatever a model, its tools and its user did, the loop writes the same log again', async () => {
   const property = fc.asyncProperty(plans, async plan => {
@@ -12,6 +15,44 @@ test('whatever a model, its tools and its user did, the loop writes the same log
     expect(await replaySession(session)).toMatchObject({ length: session.length, given: 0 })
   })
   await fc.assert(property, { numRuns: RUNS })
+})
+
+test.each<[string, string, Partial<Plan>]>([
+  [
+    'a stop while the retry of a stream that broke off had shown nothing',
+    'aborted',
+    {
+      replies: [
+        { texts: 1, calls: [], end: 'truncated' },
+        { texts: 0, calls: [], end: 'hangs' },
+      ],
+    },
+  ],
+  [
+    'a stop at the beginning of a step that only steering asked for',
+    'aborted',
+    {
+      acts: [
+        { at: 3, verb: 'steer' },
+        { at: 8, verb: 'cancel' },
+      ],
+    },
+  ],
+  [
+    'a step limit reached while steering was left',
+    'max-steps',
+    { acts: [3, 8, 13, 18, 23].map(at => ({ at, verb: 'steer' })) },
+  ],
+  ['calls side by side that the store did not take', 'error', { replies: [calling], parallel: 3, failAt: 1 }],
+])('%s is replayed, and so is a death at every place of it', async (_, end, plan) => {
+  const { session } = await playPlan({ ...PLAIN, ...plan })
+  expect(session.events.find(({ type }) => type === 'turn/end')).toMatchObject({ data: { reason: { kind: end } } })
+  expect((await replaySession(session)).difference).toBeUndefined()
+  for (let length = 1; length <= session.length; length++) {
+    const cut = session.slice(0, length)
+    const closed = Session.create({ header: session.header, seed: [...cut, ...closeInterruptedTurn(cut)] })
+    expect((await replaySession(closed)).difference).toBeUndefined()
+  }
 })
 
 test('a process that died anywhere, and was closed by recovery, too', async () => {

@@ -1,8 +1,9 @@
 import { type Agent, createAgent } from '@palimpsest/agent-loop'
 import { createHost, type ModelOutcome, type Plugin } from '@palimpsest/host'
-import { isCutOff, makeSafe, settle, widthOf } from './recorded-calls.js'
+import { answerCall, makeSafe } from './recorded-calls.js'
 import { settingsFor } from './recorded-settings.js'
-import type { RecordedStep, RecordedTurn } from './recording.js'
+import type { RecordedStep } from './recorded-step.js'
+import { findCall, type RecordedTurn } from './recording.js'
 import type { Stage } from './stage.js'
 import { isRecordedFault, stop, stopWhenDue, throwRecorded } from './turn-end.js'
 
@@ -10,14 +11,13 @@ import { isRecordedFault, stop, stopWhenDue, throwRecorded } from './turn-end.js
 export async function playTurn(stage: Stage, turn: RecordedTurn): Promise<void> {
   const host = createHost({ onError: () => {} })
   await host.use(recordedHost(stage, turn))
-  const agent: Agent = createAgent({
+  const agent = createAgent({
     session: stage.session,
     host,
     ...settingsFor(stage, turn, turn.steps[0]),
-    flush: () => makeSafe(stage, turn, agent),
-    cancelGraceMs: isCutOff(stage, turn) ? 0 : GRACE_MS,
+    flush: () => makeSafe(stage, turn),
     maxSteps: turn.reason?.kind === 'max-steps' ? Math.max(1, turn.steps.length) : Number.POSITIVE_INFINITY,
-    maxParallelToolCalls: widthOf(turn),
+    maxParallelToolCalls: Number.POSITIVE_INFINITY,
   })
   const off = stage.onAppend(() => {
     if (stage.length === turn.crashAt) stage.halt()
@@ -34,9 +34,6 @@ export async function playTurn(stage: Stage, turn: RecordedTurn): Promise<void> 
 }
 
 // --- internal ---
-
-/** Longer than a replay takes: what the tool said after the stop is in the recording. */
-const GRACE_MS = 60_000
 
 function recordedHost(stage: Stage, turn: RecordedTurn): Plugin {
   const stepOf = (number: number) => turn.steps.find(step => step.number === number)
@@ -60,8 +57,8 @@ function recordedHost(stage: Stage, turn: RecordedTurn): Plugin {
         if (length === turn.stopAt) stop(turn, agent as Agent)
       })
       ctx.around('tool/execute', async (call, next) => {
-        const recorded = stepOf(call.step)?.calls.get(call.toolCallId)
-        if (recorded?.beganAt === undefined) return settle(stage, turn, recorded, call.agent as Agent)
+        const recorded = findCall(turn, call.step, call.toolCallId)
+        if (recorded?.beganAt === undefined) return answerCall(stage, recorded)
         await stage.reach(recorded.beganAt)
         return next()
       })
@@ -92,12 +89,12 @@ async function attempt(
 /** What has to be there when `step` ends. */
 function prepareNext(stage: Stage, turn: RecordedTurn, step: RecordedStep, agent: Agent): void {
   const following = turn.steps[turn.steps.indexOf(step) + 1]
-  if (following === undefined) return
   enterInputs(agent, following)
-  const isAskedAnyway = step.calls.size > 0 || following.inputs.some(({ type }) => type === 'steering/message')
-  // Something made the loop ask again, and a stop or a death kept it out of the log.
-  if (!isAskedAnyway) agent.steer('what the log does not hold')
-  agent.configure(settingsFor(stage, turn, following))
+  const isAskedAgain = following !== undefined || turn.reason?.kind === 'max-steps'
+  const isExplained = step.calls.size > 0 || following?.inputs.some(({ type }) => type === 'steering/message')
+  // Somebody made the loop ask again, and what he said is not in this turn: a stop, a death or the limit came before.
+  if (isAskedAgain && !isExplained) agent.steer('what the turn does not hold')
+  if (following) agent.configure(settingsFor(stage, turn, following))
 }
 
 function enterInputs(agent: Agent, step: RecordedStep | undefined): void {

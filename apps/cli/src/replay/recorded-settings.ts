@@ -1,7 +1,8 @@
 import type { Tool } from '@palimpsest/agent-loop'
 import type { Chunk, ModelPort, RequestHeader, SessionEvent } from '@palimpsest/session'
-import { isParallel, runAgain } from './recorded-calls.js'
-import type { RecordedStep, RecordedTurn } from './recording.js'
+import { answerCall } from './recorded-calls.js'
+import type { RecordedStep } from './recorded-step.js'
+import { findCall, type RecordedTurn } from './recording.js'
 import type { Stage } from './stage.js'
 
 /** What the request header of a step says, with the recording in place of model and tools. */
@@ -42,14 +43,14 @@ function recordedModel(stage: Stage, turn: RecordedTurn, model: string): ModelPo
   }
 }
 
-/** Takes any input: what did not fit, then, is in the recording as a result. */
+/** Takes any input, as what did not fit is in the recording as a result, and at any time: the recording has the order. */
 function recordedTool(stage: Stage, turn: RecordedTurn, schema: NonNullable<RequestHeader['tools']>[number]): Tool {
   const { inputSchema, ...named } = schema
   return {
     ...named,
     inputSchema: { '~standard': { version: 1, vendor: 'palimpsest', validate: (value: unknown) => ({ value }) } },
     inputJsonSchema: inputSchema,
-    parallelSafe: isParallel(turn, schema.name),
-    execute: (_, context) => runAgain(stage, turn, context),
+    parallelSafe: true,
+    execute: (_, { step, toolCallId }) => answerCall(stage, findCall(turn, step, toolCallId)),
   }
 }

@@ -1,5 +1,5 @@
 import { closeInterruptedTurn, isKnownType, Session, type SessionEvent } from '@palimpsest/session'
-import { isGiven, type RecordedCall } from './recording.js'
+import { isGiven } from './recording.js'
 
 /** Where the replayed log first is not the recorded one. `undefined`: nothing stands there. */
 export interface Difference {
@@ -18,11 +18,9 @@ export class Stage {
   session: Session
   difference: Difference | undefined
   given = 0
-  /** Calls whose bodies have begun again. */
-  readonly running = new WeakSet<RecordedCall>()
   #isHalted = false
   readonly #listeners = new Set<() => void>()
-  #waiters: { isReady: () => boolean; resolve: () => void; reject: (error: Error) => void }[] = []
+  #waiters: { seq: number; resolve: () => void; reject: (error: Error) => void }[] = []
 
   constructor(
     readonly recorded: Session,
@@ -50,26 +48,11 @@ export class Stage {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Resolves when the log is `seq` long: whoever wrote the recorded event `seq` was at work then. */
+  /** Resolves when the log is `seq` long: whoever wrote the recorded event `seq` was at work then. Rejects when the replay is over. */
   reach(seq: number): Promise<void> {
-    return this.when(() => this.length >= seq)
-  }
-
-  /** Resolves when `isReady` says so, asked behind each append and `poke`. Rejects when the replay is over. */
-  when(isReady: () => boolean): Promise<void> {
     if (this.isOver || this.#isHalted) return Promise.reject(new ReplayOver())
-    if (isReady()) return Promise.resolve()
-    return new Promise((resolve, reject) => this.#waiters.push({ isReady, resolve, reject }))
-  }
-
-  /** Resolves when nobody has anything left to do that waits for nothing. */
-  quiet(): Promise<void> {
-    return new Promise(resolve => setImmediate(resolve))
-  }
-
-  /** Something else than the log has changed. */
-  poke(): void {
-    queueMicrotask(() => this.#goOn())
+    if (this.length >= seq) return Promise.resolve()
+    return new Promise((resolve, reject) => this.#waiters.push({ seq, resolve, reject }))
   }
 
   /** Appends what the recording says that somebody else than the loop appended. */
@@ -134,13 +117,13 @@ export class Stage {
     }
     for (const listener of this.#listeners) listener()
     // What others append stands between what the loop appends, so it has to be there before the loop goes on.
-    this.poke()
+    queueMicrotask(() => this.#goOn())
   }
 
   #goOn(): void {
     if (this.#isHalted) return
     this.giveAll()
-    const ready = this.#waiters.filter(({ isReady }) => isReady())
+    const ready = this.#waiters.filter(({ seq }) => this.length >= seq)
     this.#waiters = this.#waiters.filter(waiter => !ready.includes(waiter))
     for (const { resolve } of ready) resolve()
   }
