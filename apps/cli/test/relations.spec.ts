@@ -1,7 +1,7 @@
 import { compact, legalCuts, prune, restore } from '@palimpsest/history'
 import { checkLog } from '@palimpsest/invariants'
 import { closeInterruptedTurn, Session, type SessionEvent } from '@palimpsest/session'
-import { planMend } from '@palimpsest/session-persistence'
+import { createSession, forkSession, planMend } from '@palimpsest/session-persistence'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { plans, playPlan } from '../../../packages/core/agent-loop/test/random-plan.js'
@@ -15,7 +15,9 @@ import {
   randomSession,
   seededRandom,
 } from '../../../packages/session-persistence/session-persistence/test/random-log.js'
+import { findProblems } from '../src/doctor/findings.js'
 import { LogCheck } from '../src/doctor/log-check.js'
+import { KINDS, newStore } from './both-stores.js'
 
 const RUNS = Number(process.env.RANDOM_TURNS ?? 100)
 
@@ -66,6 +68,24 @@ describe('the relations over stored logs', () => {
       expect(brokenIn(Session.create({ seed: plan.events })), `mended, seed ${seed}`).toEqual([])
     }
     expect(mended).toBeGreaterThan(RUNS / 3)
+  })
+
+  it.each(KINDS)('hold in what a store reads back (%s)', async kind => {
+    const store = newStore(kind)
+    const backend = store.open()
+    for (let seed = 1; seed <= RUNS / 10; seed++) {
+      const random = createRandom(seed)
+      const history = new RandomHistory(random)
+      for (let n = 0; n < 8; n++) await history.act()
+      const { events } = history.session
+      const open = await createSession(backend, { id: `s${seed}`, seed: events, now: () => 0 })
+      await open.close()
+      const fork = await forkSession(backend, `s${seed}`, { id: `f${seed}`, length: 1 + random(events.length) })
+      await editOnce(fork.session, random)
+      await fork.close()
+      for (const id of [`s${seed}`, `f${seed}`]) expect((await findProblems(backend, id, '')).findings, id).toEqual([])
+    }
+    await backend.close()
   })
 
   it('are judged as over the whole log in memory, whatever is wrong', async () => {
