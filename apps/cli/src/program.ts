@@ -5,6 +5,7 @@ import { compactCommand } from './commands/compact.js'
 import { diffCommand } from './commands/diff.js'
 import { doctorCommand } from './commands/doctor.js'
 import { explainCommand } from './commands/explain.js'
+import { exportCommand } from './commands/export.js'
 import { forkCommand } from './commands/fork.js'
 import { importCommand } from './commands/import.js'
 import { logCommand } from './commands/log.js'
@@ -62,6 +63,7 @@ function commands(): Command[] {
     restoreCommand(),
     doctorCommand(),
     importCommand(),
+    exportCommand(),
     forkCommand(),
     rmCommand(),
     demoCommand(),

@@ -24,6 +24,8 @@ export interface Left {
 
 export interface Healed {
   request: OutgoingRequest
+  /** For each message of the request, the index of the given one that it comes from, or -1 for one that healing added. */
+  origins: number[]
   /** In the order of the messages. Empty: nothing had to be changed. */
   changes: Change[]
   /** What the history holds and the request does not. */
@@ -37,6 +39,7 @@ export function heal(request: RequestToHeal, _target: Target, _options: HealOpti
   const { messages, system, tools = [] } = request
   return {
     request: { messages: [...messages], tools, ...(system !== undefined && { system }) },
+    origins: messages.map((_, i) => i),
     changes: [],
     loss: [],
   }

@@ -6,7 +6,8 @@ import { escapeLine } from '../escape.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { CommandError, describeFailure, usageError } from '../failure.js'
 import { listAll, resolveId } from '../session-id.js'
-import { type DoctorFileOptions, doctorFile } from '../transcripts/doctor-file.js'
+import type { DoctorFileOptions } from '../transcripts/doctor-file.js'
+import { isPath } from '../transcripts/is-path.js'
 import { counted, seqRange } from '../view/figures.js'
 import { withExamples } from './examples.js'
 
@@ -15,9 +16,17 @@ export function doctorCommand(): Command {
     .description(
       'Check stored sessions: damage, an open turn, the relations of a log. Exit code 1 if anything is wrong',
     )
-    .argument('[id|file]', 'a session id, its unique beginning, or "last"; or a transcript; default: all of the store')
-    .option('--fix', 'of damaged bytes: write what can be read into a new session, and leave the old bytes alone')
-    .option('--target <name>', 'of a transcript: print the request that anthropic, openai-chat, … would accept')
+    .argument(
+      '[id|path]',
+      'a session id, its unique beginning, or "last"; a transcript, or a folder of them; default: all of the store',
+    )
+    .option('--fix', 'write what can be read into a new session or file, and leave the old bytes alone')
+    .option('--out <file>', 'with --fix of a transcript: where the mended copy goes; default: beside it')
+    .option('--scan', 'look into the transcripts in the usual folders of the agents of this computer')
+    .option(
+      '--target <name>',
+      'of a transcript: whose request to print: anthropic, openai-chat, openai-responses, gemini, deepseek',
+    )
     .option('--format <name>', 'of a transcript: what wrote it (default: auto, told by its content)')
     .option('--model <id>', 'of a transcript: the model of the next request')
     .option('--thinking <mode>', 'of a transcript: on, off, or keep')
@@ -30,16 +39,14 @@ export function doctorCommand(): Command {
     'doctor',
     'doctor 3f2a',
     'doctor 3f2a --fix',
+    'doctor broken.jsonl',
+    'doctor broken.jsonl --fix',
+    'doctor --scan',
     "doctor --json | jq '.[] | select(.ok | not)'",
   )
 }
 
 // --- internal ---
-
-/** No session id has a separator or a dot. */
-function isPath(given: string): boolean {
-  return /[/\\.]/.test(given)
-}
 
 interface Diagnosis extends Omit<Problems, 'length'> {
   id: string
@@ -47,12 +54,21 @@ interface Diagnosis extends Omit<Problems, 'length'> {
   length?: number
 }
 
-async function doctor(
-  context: Context,
-  given: string | undefined,
-  { fix = false, ...ofFile }: { fix?: boolean } & DoctorFileOptions,
-): Promise<ExitCode> {
-  if (given !== undefined && isPath(given)) return doctorFile(context, given, ofFile)
+interface DoctorOptions extends DoctorFileOptions {
+  fix?: boolean
+  scan?: boolean
+  out?: string
+}
+
+async function doctor(context: Context, given: string | undefined, options: DoctorOptions): Promise<ExitCode> {
+  const { fix = false, scan = false, target } = options
+  if (scan) return (await import('../transcripts/doctor-folder.js')).doctorScan(context)
+  if (given !== undefined && isPath(given)) {
+    return (await import('../transcripts/doctor-path.js')).doctorPath(context, given, options)
+  }
+  if (given !== undefined && target !== undefined) {
+    return (await import('../transcripts/doctor-path.js')).doctorRequest(context, given, options)
+  }
   if (fix) return mend(context, given)
   const backend = await context.existingStore()
   const ids = given === undefined ? await allIds(backend) : [await resolveId(backend, given)]

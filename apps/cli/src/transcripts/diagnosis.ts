@@ -61,9 +61,8 @@ export function diagnose({ view, reading }: Read, options: DiagnosisOptions): Di
   }
 }
 
-// --- internal ---
-
-function requestOf(view: LiveView, model: string | undefined) {
+/** What is to be healed, in the terms of the log. */
+export function requestOf(view: LiveView, model: string | undefined) {
   const { system, tools } = view.header ?? {}
   return {
     messages: view.messages,
@@ -73,6 +72,8 @@ function requestOf(view: LiveView, model: string | undefined) {
     ...(model !== undefined && { model }),
   }
 }
+
+// --- internal ---
 
 /** The model that the transcript would use next, if the target's vendor makes it. */
 function modelFor(target: Target, { about: { model, vendor } }: Reading): string | undefined {

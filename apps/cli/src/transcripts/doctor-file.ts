@@ -15,19 +15,28 @@ export interface DoctorFileOptions extends GivenReadOptions, GivenHealOptions {
 }
 
 /** Looks into one transcript and prints what is wrong with it, and the request that the target accepts. Writes nothing. */
-export async function doctorFile({ out }: Context, path: string, given: DoctorFileOptions): Promise<ExitCode> {
+export async function doctorFile(context: Context, path: string, given: DoctorFileOptions): Promise<ExitCode> {
   const options = { ...readOptions(given), ...healOptions(given) }
   const source = fileSource(path)
   try {
-    const diagnosis = await diagnoseFile(source, options)
-    const { isUnreadable, ...shown } = given.redact ? await redact(diagnosis) : diagnosis
-    if (out.isJson) out.write(`${stringifyRaw(shown, 2)}\n`)
-    else printDiagnosis(path, shown, out)
-    if (isUnreadable) return EXIT.usage
-    return shown.findings.some(({ severity }) => severity !== 'info') ? EXIT.failure : EXIT.ok
+    return await printed(context, path, await diagnoseFile(source, options), given)
   } finally {
     source.close()
   }
+}
+
+/** Prints a diagnosis of what `name` names; `redact` keeps secrets out of all of it. */
+export async function printed(
+  { out }: Context,
+  name: string,
+  diagnosis: Diagnosis,
+  { redact: isRedacted }: DoctorFileOptions,
+): Promise<ExitCode> {
+  const { isUnreadable, ...shown } = isRedacted ? await redact(diagnosis) : diagnosis
+  if (out.isJson) out.write(`${stringifyRaw(shown, 2)}\n`)
+  else printDiagnosis(name, shown, out)
+  if (isUnreadable) return EXIT.usage
+  return shown.findings.some(({ severity }) => severity !== 'info') ? EXIT.failure : EXIT.ok
 }
 
 /** The diagnosis with the secrets that the file holds. */

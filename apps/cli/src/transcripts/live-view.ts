@@ -26,6 +26,11 @@ export class LiveView {
     return this.#lengthSeen
   }
 
+  /** The visible events, in surface order. */
+  get events(): SessionEvent[] {
+    return this.#nodes.map(({ event }) => event)
+  }
+
   get messages(): Message[] {
     return this.#nodes.map(({ event }) => (event.data as { message: Message }).message)
   }

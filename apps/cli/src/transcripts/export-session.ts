@@ -1,0 +1,58 @@
+import { type HealOptions, heal, type Target } from '@palimpsest/provider-rules'
+import { type ExportEntry, type Exported, exportTo, stringifyRaw, writeRequest } from '@palimpsest/transcripts'
+import { CommandError } from '../failure.js'
+import { requestOf } from './diagnosis.js'
+import type { Read } from './read-file.js'
+import { redact } from './redact.js'
+
+/** What a session can be written as, and whose rules its messages must meet there; `undefined`: nobody's. */
+export const EXPORT_TARGETS: Readonly<Record<string, Target | undefined>> = {
+  'anthropic-messages': 'anthropic',
+  'openai-chat': 'openai-chat',
+  'openai-responses': 'openai-responses',
+  'gemini-contents': 'gemini',
+  'claude-code': 'anthropic',
+  codex: 'openai-responses',
+  pi: undefined,
+  'ai-sdk-messages': undefined,
+}
+
+export interface ExportOptions extends HealOptions {
+  model?: string
+  redact?: boolean
+}
+
+/** The file that holds what the next request would, as `format` keeps it. */
+export async function exportSession(
+  { view, reading }: Read,
+  format: string,
+  options: ExportOptions,
+): Promise<Exported> {
+  if (view.seqs.length === 0) throw new CommandError('NOTHING_TO_EXPORT', 'expected messages, found none')
+  const target = EXPORT_TARGETS[format]
+  const request = requestOf(view, options.model ?? reading.about.model)
+  const healed = target === undefined ? undefined : heal(request, target, options)
+  const loss = [...reading.loss, ...(healed?.loss ?? [])]
+  if (target !== undefined && BODIES.has(format)) {
+    const body = writeRequest(target, healed!.request)
+    return { text: `${stringifyRaw(options.redact ? await redact(body) : body, 2)}\n`, loss }
+  }
+  const { messages = request.messages, ...rest } = healed?.request ?? {}
+  const origins = healed?.origins ?? messages.map((_, i) => i)
+  const entries = messages.map((message, i): ExportEntry => {
+    const event = view.events[origins[i] ?? -1]
+    return { message, ...(event && { event }) }
+  })
+  const input = { header: { ...reading.header, ...idOf(reading) }, entries, request: { ...view.header, ...rest } }
+  const exported = exportTo(format, options.redact ? await redact(input) : input)
+  return { text: exported.text, loss: [...loss, ...exported.loss] }
+}
+
+// --- internal ---
+
+const BODIES = new Set(['anthropic-messages', 'openai-chat', 'openai-responses', 'gemini-contents'])
+
+function idOf({ about, header }: Read['reading']): { id?: string } {
+  const id = about.id ?? header.id
+  return id === undefined ? {} : { id }
+}

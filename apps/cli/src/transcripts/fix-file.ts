@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { basename, dirname, extname, join } from 'node:path'
+import type { Loss } from '@palimpsest/transcripts'
+import { CommandError } from '../failure.js'
+import { exportSession } from './export-session.js'
+import { fileSource } from './file-source.js'
+import { type Read, readSource } from './read-file.js'
+import { type GivenReadOptions, readOptions } from './read-options.js'
+
+export interface FixedFile {
+  /** The new file. */
+  readonly file: string
+  readonly format: string
+  /** Of the mended session: another one than that of the old file, which keeps its own. */
+  readonly id: string
+  /** What of the old file is not in the new one. */
+  readonly loss: readonly Loss[]
+  /** The agent's own command that goes on with it. */
+  readonly resume: string
+}
+
+/** Writes a mended copy of a transcript beside it, or to `out`, for the agent that left it. The old file keeps its bytes. */
+export async function fixFile(path: string, given: GivenReadOptions & { out?: string }): Promise<FixedFile> {
+  const read = readGiven(path, given)
+  const format = read.reading.format ?? 'unknown'
+  const resume = RESUME[format]
+  if (resume === undefined) {
+    throw new CommandError(
+      'FORMAT_NOT_WRITTEN',
+      `--fix: expected a transcript of ${Object.keys(RESUME).join(', ')}, found ${format}; palimpsest import ${path} makes a session of it, palimpsest export writes others`,
+    )
+  }
+  const old = read.reading.about.id ?? ''
+  const id = mendedId(`${old}\n${basename(path)}`)
+  const { text, loss } = await exportSession(withId(read, id), format, {})
+  const file = given.out ?? join(dirname(path), newName(basename(path), old, id))
+  writeNew(file, text)
+  return { file, format, id, loss, resume: resume(id, file) }
+}
+
+/** `FILE_EXISTS` where there is one: nothing is ever written over. */
+export function writeNew(path: string, text: string): void {
+  try {
+    writeFileSync(path, text, { flag: 'wx' })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    throw new CommandError('FILE_EXISTS', `expected no file ${path} yet, found one; name another with --out`)
+  }
+}
+
+// --- internal ---
+
+/** The formats whose agents can go on with what is written, and how. */
+const RESUME: Readonly<Record<string, (id: string, file: string) => string>> = {
+  'claude-code': id => `claude --resume ${id}`,
+  codex: id => `codex resume ${id}`,
+  pi: (_, file) => `pi --session ${file}`,
+}
+
+function readGiven(path: string, given: GivenReadOptions): Read {
+  const source = fileSource(path)
+  try {
+    return readSource(source, readOptions(given))
+  } finally {
+    source.close()
+  }
+}
+
+function withId({ view, reading }: Read, id: string): Read {
+  return { view, reading: { ...reading, about: { ...reading.about, id } } }
+}
+
+/** A UUID that is the same for the same file, so that mending twice makes one copy. */
+function mendedId(seed: string): string {
+  const hex = createHash('sha256').update(`mended\n${seed}`).digest('hex')
+  const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
+
+function newName(name: string, old: string, id: string): string {
+  if (old !== '' && name.includes(old)) return name.replace(old, id)
+  const extension = extname(name)
+  return `${name.slice(0, name.length - extension.length)}.mended${extension}`
+}
