@@ -1,6 +1,6 @@
 import type { AssistantMessage, AssistantPart, Message, ProviderOptions, ToolOutput } from '@palimpsest/session'
-import { FOREIGN } from './prompt.js'
-import type { Vendor } from './vendor.js'
+import { OURS } from './prompt.js'
+import { SHARED, type Vendor } from './vendor.js'
 
 /**
  * What `vendor` may see of `messages`: of each `providerOptions` its own, and of another vendor's answers
@@ -10,7 +10,8 @@ import type { Vendor } from './vendor.js'
  */
 export function ownMessages(messages: readonly Message[], vendor: Vendor): Message[] {
   return messages.map((message): Message => {
-    if (message.role === 'assistant') return isForeign(message, vendor) ? spoken(message) : answer(message, vendor)
+    if (message.role === 'assistant')
+      return isForeign(message, vendor) ? spoken(message, vendor) : answer(message, vendor)
     const own = withOwn(message, vendor.inputs)
     if (own.role === 'user') return { ...own, content: own.content.map(part => withOwn(part, vendor.inputs)) }
     const content = own.content.map(part => ({
@@ -21,9 +22,9 @@ export function ownMessages(messages: readonly Message[], vendor: Vendor): Messa
   })
 }
 
-/** Notes in `options` who gave them, where their names do not tell. */
+/** Notes in `options` who gave them, where their names do not tell. Transcripts note on each message who wrote it. */
 export function noted(options: ProviderOptions, vendor: Vendor | undefined): ProviderOptions {
-  return vendor?.shared === undefined ? options : { ...options, [FOREIGN]: { provider: vendor.name } }
+  return vendor?.isShared ? { ...options, [OURS]: { vendor: vendor.name } } : options
 }
 
 // --- internal ---
@@ -37,37 +38,37 @@ function isForeign(message: AssistantMessage, vendor: Vendor): boolean {
   const given = [message, ...message.content].flatMap(({ providerOptions }) =>
     providerOptions ? [providerOptions] : [],
   )
-  const notes = given.flatMap(options => options[FOREIGN]?.provider ?? [])
-  if (notes.length > 0) return !notes.includes(vendor.name) || vendor.shared === undefined
-  const names = given.flatMap(options => Object.keys(options)).filter(name => name !== FOREIGN)
-  return names.length > 0 && !names.some(name => vendor.answers.has(name))
+  const notes = given.flatMap(options => options[OURS]?.vendor ?? [])
+  const names = given.flatMap(options => Object.keys(options)).filter(name => name !== OURS)
+  const givers = notes.length > 0 ? notes : names
+  return givers.length > 0 && !givers.some(name => vendor.answers.has(name as string))
 }
 
-function answer(message: AssistantMessage, { answers, shared }: Vendor): AssistantMessage {
-  const names = shared === undefined ? answers : new Set([...answers, shared])
+function answer(message: AssistantMessage, { answers, isShared }: Vendor): AssistantMessage {
+  const names = isShared ? new Set([...answers, SHARED]) : answers
   const content = message.content.map(part => signedForGoogle(withOwn(part, names)))
   return { ...withOwn(message, names), content }
 }
 
-function spoken({ content }: AssistantMessage): AssistantMessage {
-  return { role: 'assistant', content: content.filter(isSpoken).map(part => withOwn(part, NOBODY)) }
+/** What stands on it under the vendor's own name was put there for it, such as a mark instead of a signature. */
+function spoken({ content }: AssistantMessage, { answers }: Vendor): AssistantMessage {
+  const names = new Set([...answers].filter(name => name !== SHARED))
+  return { role: 'assistant', content: content.filter(isSpoken).map(part => withOwn(part, names)) }
 }
 
 /** A text without text is only there for its options; a result in an answer is one of the provider's own. */
 function isSpoken(part: AssistantPart): boolean {
-  if (part.providerOptions?.[FOREIGN]?.part !== undefined) return false
+  if (part.providerOptions?.[OURS]?.part !== undefined) return false
   if (part.type === 'text') return part.text !== ''
   if (part.type === 'tool-call') return part.providerExecuted !== true
   return part.type === 'file'
 }
 
-const NOBODY: ReadonlySet<string> = new Set()
-
 function withOwn<T extends Holder>(holder: T, names: ReadonlySet<string>): T {
   const { providerOptions, ...rest } = holder
   if (!providerOptions) return holder
   const own = Object.entries(providerOptions).filter(([name, options]) =>
-    name === FOREIGN ? options.part !== undefined : names.has(name),
+    name === OURS ? options.part !== undefined : names.has(name),
   )
   return (own.length > 0 ? { ...rest, providerOptions: Object.fromEntries(own) } : rest) as T
 }

@@ -29,8 +29,11 @@ export function inputOf(part: ToolCallPart): unknown {
   return part.rawInput === undefined || isJson(part.rawInput) ? part.input : {}
 }
 
-/** Marks a part that only V4 has, in a place where it is neither lost nor sent to a provider that cannot read it. */
-export const FOREIGN = 'palimpsest'
+/**
+ * Our own name among `providerOptions`. `part` marks a part that only V4 has, in a place where it is neither lost nor sent
+ * to a provider that cannot read it; `vendor` notes who gave an answer.
+ */
+export const OURS = 'palimpsest'
 
 // --- internal ---
 
@@ -41,7 +44,7 @@ function messageFor(message: Message, spec: SpecVersion): PromptMessage {
 }
 
 function partFor(part: Part, spec: SpecVersion): PromptPart[] {
-  if (part.providerOptions?.[FOREIGN]?.part !== undefined) return foreignPart(part, part.providerOptions, spec)
+  if (part.providerOptions?.[OURS]?.part !== undefined) return foreignPart(part, part.providerOptions, spec)
   const options = part.providerOptions === undefined ? {} : { providerOptions: part.providerOptions }
   switch (part.type) {
     case 'file': {
@@ -63,7 +66,7 @@ function partFor(part: Part, spec: SpecVersion): PromptPart[] {
 
 function foreignPart(part: Part, options: ProviderOptions, spec: SpecVersion): PromptPart[] {
   if (spec !== 'v4') return []
-  const { [FOREIGN]: mark, ...providerOptions } = options
+  const { [OURS]: mark, ...providerOptions } = options
   if (part.type === 'file') {
     return [{ type: 'reasoning-file', ...fileMembers(part.data, part.mediaType, spec), providerOptions }]
   }

@@ -3,7 +3,7 @@ import { failureOfPart, truncated } from './failure.js'
 import type { StreamPart } from './language-model.js'
 import { base64, isRecord, jsonOf, optionsOf } from './lossless.js'
 import { noted } from './own-messages.js'
-import { FOREIGN } from './prompt.js'
+import { OURS } from './prompt.js'
 import { finishOf, usageOf } from './usage.js'
 import type { Vendor } from './vendor.js'
 
@@ -194,7 +194,7 @@ function fileText(data: unknown): string {
 
 /** Added to what stands under our own name. */
 function marked(options: ProviderOptions | undefined, mark: JsonObject): ProviderOptions {
-  return { ...options, [FOREIGN]: { ...options?.[FOREIGN], ...mark } }
+  return { ...options, [OURS]: { ...options?.[OURS], ...mark } }
 }
 
 function failed(error: ModelFailure): Chunk {

@@ -7,9 +7,12 @@ export interface Vendor {
   answers: ReadonlySet<string>
   /** In what a caller wrote, who may also use the name of the SDK's package or of a gateway. */
   inputs: ReadonlySet<string>
-  /** Where the state stands under a name that many vendors use: then the log has to note who gave it. */
-  shared?: string
+  /** Its state stands under `SHARED`: then the log has to note who gave it. */
+  isShared: boolean
 }
+
+/** The name under which models of Anthropic's class give their state, whatever vendor they are of. */
+export const SHARED = 'anthropic'
 
 /**
  * By the SDK's conventions: a model's `provider` begins with its vendor's name, and the vendor's state
@@ -18,9 +21,9 @@ export interface Vendor {
 export function vendorOf(model: Pick<AnyModel, 'provider' | 'modelId'>): Vendor | undefined {
   const [name = '', ...more] = model.provider.split('.')
   if (name === 'gateway') return vendor(name, behindGateway(model.modelId))
-  if (name === 'anthropic' || more.includes('anthropic')) return vendor(name, ['anthropic'])
+  if (name === 'anthropic' || more.includes('anthropic')) return vendor(name, [SHARED])
   const isNamed = typeof (model as { providerOptionsName?: unknown }).providerOptionsName === 'string'
-  if (isNamed && (more.length === 0 || more[0] === 'messages')) return vendor(name, [name], 'anthropic')
+  if (isNamed && (more.length === 0 || more[0] === 'messages')) return vendor(name, [name], true)
   return KEYS.has(name) || isNamed ? vendor(name, KEYS.get(name) ?? [name]) : undefined
 }
 
@@ -52,10 +55,10 @@ function behindGateway(modelId: string): readonly string[] {
   return KEYS.get(name) ?? [name]
 }
 
-function vendor(name: string, keys: readonly string[], shared?: string): Vendor {
+function vendor(name: string, keys: readonly string[], isShared = false): Vendor {
   const answers = keys.flatMap(bothSpellings)
-  const inputs = new Set([...answers, ...bothSpellings(name), ...PACKAGE, ...(shared === undefined ? [] : [shared])])
-  return { name, answers: new Set(answers), inputs, ...(shared === undefined ? {} : { shared }) }
+  const inputs = [...answers, ...bothSpellings(name), ...PACKAGE, ...(isShared ? [SHARED] : [])]
+  return { name, answers: new Set(answers), inputs: new Set(inputs), isShared }
 }
 
 /** Read by every model of the OpenAI-compatible package, so a caller's name and no vendor's. */

@@ -93,6 +93,38 @@ describe.each(models)('%o', (names, own) => {
   })
 })
 
+describe('an answer with a note of who gave it', () => {
+  const noted = (vendor: string, ...content: object[]) =>
+    ({ ...answer(...content), providerOptions: { palimpsest: { vendor, model: 'm' } } }) as Message
+  const plain = { type: 'reasoning', text: 'hm' }
+  const text = { type: 'text', text: 'said' }
+
+  test('is that vendor’s, whatever it holds', async () => {
+    const deepseek = { provider: 'deepseek.chat' }
+    expect(await promptFor(deepseek, noted('deepseek', plain, text))).toEqual([answer(plain, text)])
+    expect(await promptFor({ provider: 'anthropic.messages' }, noted('deepseek', plain, text))).toEqual([answer(text)])
+    const other = { provider: 'x.chat', providerOptionsName: 'x' }
+    expect(await promptFor(other, noted('deepseek', plain, text))).toEqual([answer(text)])
+  })
+
+  test('with state under the vendor’s name gets it back', async () => {
+    const signed = { ...plain, providerOptions: state('anthropic') }
+    const vertex = { provider: 'vertex.anthropic.messages' }
+    expect(await promptFor(vertex, noted('anthropic', signed))).toEqual([answer(signed)])
+    expect(await promptFor(vertex, noted('moonshot', signed))).toEqual([])
+  })
+})
+
+test('what was put on another’s call under a vendor’s own name, instead of a signature, is sent', async () => {
+  const providerOptions = { google: { thoughtSignature: 'skip' } }
+  const message = {
+    ...answer({ type: 'reasoning', text: 'hm' }, { ...call, providerOptions }),
+    providerOptions: { palimpsest: { vendor: 'anthropic' } },
+  } as Message
+  const google = { provider: 'google.generative-ai' }
+  expect(await promptFor(google, message)).toEqual([answer({ ...call, providerOptions })])
+})
+
 test('a caller may write under the name of the SDK’s package, or of the gateway', async () => {
   const message = { role: 'user', content: [], providerOptions: state('openaiCompatible', 'gateway') } as Message
   const local = { provider: 'deepseek.chat', providerOptionsName: 'deepseek' }
@@ -124,7 +156,6 @@ describe('a vendor that gives its state under the name of another', () => {
     expect((await promptFor(mine, message))[0]?.content).toEqual([signed])
     expect(await promptFor({ provider: 'anthropic.messages' }, message)).toEqual([])
     expect(await promptFor({ ...mine, provider: 'moon.messages' }, message)).toEqual([])
-    expect(await promptFor({ provider: 'mini-max.chat', providerOptionsName: 'mini-max' }, message)).toEqual([])
   })
 
   test('does not get that other’s', async () => {

@@ -17,7 +17,7 @@ export interface Vendor {
 }
 
 /** What no other vendor may see. */
-export const sealed = (tag: string, what: string) => `sealed-${tag}-${what}+/==\u2028`
+const sealed = (tag: string, what: string) => `sealed-${tag}-${what}+/==\u2028`
 export const thought = (tag: string) => ` thought by ${tag}.\n`
 export const callId = (tag: string, n: number) => `call_${tag}_${n}`
 
