@@ -1,4 +1,5 @@
 import type { Format, FormatName, Head } from './format.js'
+import { codex } from './formats/codex.js'
 import { dsh } from './formats/dsh.js'
 import { openaiChat } from './formats/openai-chat.js'
 import { parseJson } from './json/scan-json.js'
@@ -7,7 +8,7 @@ import { readRecords } from './records.js'
 import { bytesSource, readText, type Source } from './source.js'
 
 /** In the order in which they are asked: the ones with a mark of their own first, plain message lists last. */
-export const FORMATS: readonly Format[] = [dsh, openaiChat]
+export const FORMATS: readonly Format[] = [codex, dsh, openaiChat]
 
 export function formatOf(head: Head, wanted: FormatName | 'auto' = 'auto'): Format | undefined {
   return FORMATS.find(format => (wanted === 'auto' ? format.detect(head) : format.name === wanted))

@@ -1,0 +1,88 @@
+import type { Format, Head, Import } from '../format.js'
+import { LogBuilder } from '../log-builder.js'
+import { readRecords } from '../records.js'
+import { RolloutImport } from './codex/rollout-import.js'
+import { isBare, isRollout, isWrapped } from './codex/rollout-record.js'
+
+/** Codex rollouts: a file with a record per line, the model's history (`response_item`) beside the UI's (`event_msg`). */
+export const codex: Format = { name: 'codex', detect: isCodex, import: importCodex }
+
+// --- internal ---
+
+/** The first record may be longer than what is looked at. */
+function isCodex({ records, text }: Head): boolean {
+  return isRollout(records) || /^\s*\{[^{}]{0,200}"type"\s*:\s*"session_meta"\s*,\s*"payload"\s*:\s*\{/.test(text)
+}
+
+function importCodex(into: Import): void {
+  const rollout = new RolloutImport(into, linesRolledBack(into))
+  for (const record of rolloutRecords(into)) rollout.record(record)
+  rollout.finish()
+}
+
+function rolloutRecords({ source, report }: Pick<Import, 'source' | 'report'>) {
+  let hasWrapped = false
+  const isRecord = (value: Record<string, unknown>) => {
+    if (isWrapped(value)) hasWrapped = true
+    return isWrapped(value) || (!hasWrapped && isBare(value))
+  }
+  return readRecords(source, { isRecord, report })
+}
+
+/**
+ * The lines of turns that were rolled back with nothing said after: nothing takes their place, so they must not come
+ * to stand in the log as messages. Found by reading once more, which only files with a rollback need.
+ */
+function linesRolledBack(into: Import): ReadonlySet<string> {
+  const gone = new Set<string>()
+  if (!mentionsRollback(into)) return gone
+  for (let round = 0; round < ROUNDS; round++) {
+    const lines = linesUndone(into, gone)
+    if (lines === undefined) break
+    for (const line of lines) gone.add(line)
+  }
+  return gone
+}
+
+/** `undefined` where all is replaced, or where a compaction put there what was undone. */
+function linesUndone({ source }: Import, gone: ReadonlySet<string>): string[] | undefined {
+  const wheres = new Map<number, readonly string[]>()
+  let rollback = ''
+  const log = new LogBuilder((event, { where, parts = [] }) => {
+    if (event.surfaceOp !== undefined) wheres.set(event.seq, [where, ...parts])
+  })
+  const compacted = new Set<string>()
+  const mute = { log, report: () => {}, lose: () => {}, about: () => {} }
+  const rollout = new RolloutImport(mute, gone)
+  for (const record of rolloutRecords({ source, report: () => {} })) {
+    const where = `line ${record.line}`
+    if (record.value.type === 'compacted') compacted.add(where)
+    if (isRollback(record.value) && !gone.has(where)) rollback = where
+    rollout.record(record)
+  }
+  const last = log.length
+  const { undone } = rollout.finish()
+  if (undone === undefined) return undefined
+  const lines = log
+    .beneath(log.surface.at(-1)!)!
+    .filter(seq => seq < last)
+    .flatMap(seq => wheres.get(seq)!)
+  return lines.some(line => compacted.has(line)) ? undefined : [rollback, ...lines]
+}
+
+function isRollback({ payload }: Record<string, unknown>): boolean {
+  return (payload as { type?: unknown } | undefined)?.type === ROLLBACK
+}
+
+function mentionsRollback({ source }: Import): boolean {
+  const step = 1 << 20
+  for (let from = 0; from < source.size; from += step) {
+    const bytes = source.read(from, Math.min(source.size, from + step + ROLLBACK.length))
+    if (Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(ROLLBACK)) return true
+  }
+  return false
+}
+
+const ROLLBACK = 'thread_rolled_back'
+/** Each takes away one rollback at the end, so that one before it may come to stand there. */
+const ROUNDS = 20
