@@ -3,6 +3,7 @@
 // A recording's answers come from a server on loopback, its results from its tools. Each request must be the
 // recorded history, byte for byte, up to the normalisations that recording.mjs declares. Then the same again,
 // killed with SIGKILL at a random point and resumed in another process: the conversation must end the same.
+// Each stored session is then run again as `palimpsest replay` does it, which must write the same log.
 //
 // How it can end the same, though recovery adds facts: a result whose outcome is unknown is verified and replaced by
 // the true one; a resumed turn needs a word to wake the agent, which one request holds, and which the answer to it
@@ -26,7 +27,17 @@ if (names.length === 0) {
   process.exit(0)
 }
 
-const totals = { withCalls: 0, bySend: 0, rounds: 0, steps: 0, kills: 0, inTools: 0, recovered: 0, failed: 0 }
+const totals = {
+  withCalls: 0,
+  bySend: 0,
+  rounds: 0,
+  steps: 0,
+  events: 0,
+  kills: 0,
+  inTools: 0,
+  recovered: 0,
+  failed: 0,
+}
 console.log(`seed ${seed}: ${names.length} recordings, each once whole then killed and resumed ${values.kills} times`)
 const queue = names.map((name, index) => ({ name, index }))
 await Promise.all(Array.from({ length: CONCURRENCY }, work))
@@ -34,6 +45,10 @@ console.log(
   `${totals.withCalls} files with tool calls, ${totals.bySend} files driven by send alone; ` +
     `${totals.rounds} rounds, ${totals.steps} requests compared, ${totals.kills} kills (${totals.inTools} in tools), ` +
     `${totals.recovered} results of unknown outcome verified`,
+)
+console.log(
+  `${totals.rounds} logs replayed equal, event for event (${totals.rounds - totals.kills} whole, ` +
+    `${totals.kills} killed and resumed; ${totals.events} events)`,
 )
 console.log(`${names.length - totals.failed} files passed, ${totals.failed} failed`)
 process.exitCode = totals.failed === 0 ? 0 : 1
@@ -63,9 +78,10 @@ async function replayFile({ name, index }) {
   }
 }
 
-function count({ requests, kill, recovered }) {
+function count({ requests, events, kill, recovered }) {
   totals.rounds++
   totals.steps += requests
+  totals.events += events
   totals.recovered += recovered
   if (kill) totals.kills++
   if (kill?.at === 'tool') totals.inTools++

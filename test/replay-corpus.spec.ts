@@ -15,6 +15,7 @@ test.runIf(atHand)('every recorded conversation is replayed, whole and killed', 
   console.log(printed)
   expect(printed).not.toMatch(/FAILED/)
   expect(printed).toMatch(/^\d+ files with tool calls, \d+ files driven by send/m)
+  expect(printed).toMatch(/^\d+ logs replayed equal, event for event \([1-9]\d* whole, [1-9]\d* killed and resumed;/m)
   expect(status).toBe(0)
 })
 

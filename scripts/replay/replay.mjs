@@ -7,13 +7,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openSession } from '@palimpsest/session-persistence'
 import { createJsonlBackend } from '@palimpsest/session-persistence-jsonl'
+import { replaySession } from '../../apps/cli/dist/replay/replay.js'
 import { chooseKill, expectedRequests, startRecordedServer } from './recorded-server.mjs'
 
 const AGENT = fileURLToPath(new URL('agent.mjs', import.meta.url))
 
 /**
  * Plays the recording to its end, killed once on the way if `killed`; throws where anything is not as
- * recorded. Resolves to the number of requests compared and of unknown outcomes verified, and the kill.
+ * recorded, or where `palimpsest replay` of the stored session writes another log. Resolves to the number of
+ * requests compared, of events replayed and of unknown outcomes verified, and the kill.
  */
 export async function replay(corpus, recording, { seed, killed }) {
   const random = randomFrom(seed)
@@ -38,9 +40,10 @@ export async function replay(corpus, recording, { seed, killed }) {
     deepStrictEqual(told.rows, recording.rows, 'the conversation ends as recorded')
     expectRequests(recording, server.state.requests, kill)
     ok(server.state.wakes <= (kill ? 1 : 0), `the agent was woken ${server.state.wakes} times`)
-    await expectReloadEqualsLive(directory, told.live)
+    const events = await expectReloadEqualsLive(directory, told.live)
     const recovered = kill ? expectTruth(kill, told.repaired) : 0
-    return { requests: server.state.requests.length, kill, recovered, told: kill && `seed ${seed}: ${nameOf(kill)}` }
+    const requests = server.state.requests.length
+    return { requests, events, kill, recovered, told: kill && `seed ${seed}: ${nameOf(kill)}` }
   } catch (error) {
     throw new Error(`seed ${seed}${kill ? `, killed ${nameOf(kill)}` : ''}: ${error.message}`, { cause: error })
   } finally {
@@ -83,10 +86,20 @@ async function expectReloadEqualsLive(directory, live) {
     const { length } = session
     const reloaded = { length, messages: session.deriveMessages(), request: session.requestAt(length) }
     ok(JSON.stringify(reloaded) === live, 'the reopened session derives other bytes than the live one did')
+    await expectReplayEqualsRecorded(session)
+    return length
   } finally {
     await close()
     await backend.close()
   }
+}
+
+/** What `palimpsest replay` proves: the loop, run again on the stored log, writes the same log. */
+async function expectReplayEqualsRecorded(session) {
+  const { length, turns, difference } = await replaySession(session)
+  ok(difference === undefined, `the replay differs at event ${difference?.seq}: ${JSON.stringify(difference)}`)
+  deepStrictEqual(length, session.length, 'the replay goes to the end')
+  ok(turns > 0, 'a turn is run again')
 }
 
 /** What recovery wrote must be true of where the kill hit. Returns how many outcomes it called unknown. */
