@@ -8,6 +8,8 @@ import { type Answer, anthropic, events, openAi } from './loopback.js'
 /** A vendor behind a real provider of the SDK, which signs and seals all that it can. */
 export interface Vendor {
   name: string
+  /** Like another of the list but for its name. */
+  isTwin?: true
   port(url: string): ModelPort
   /** Thinks, speaks, and calls `look` with each of `raws`. What the vendor wants back holds `sealed(tag, …)`. */
   calls(tag: string, raws: readonly string[]): Answer
@@ -36,7 +38,7 @@ export const RAWS: readonly string[] = [
 const json = JSON.stringify
 
 /** Anthropic's API, as the vendor itself or another offers it. */
-function anthropicLike(name: string | undefined): Omit<Vendor, 'name'> {
+function anthropicLike(name: string | undefined): Omit<Vendor, 'name' | 'isTwin'> {
   const encrypted = (tag: string) => json(sealed(tag, 'found'))
   return {
     port: url =>
@@ -83,7 +85,7 @@ function anthropicLike(name: string | undefined): Omit<Vendor, 'name'> {
   }
 }
 
-function openAiLike(name: string): Omit<Vendor, 'name'> {
+function openAiLike(name: string): Omit<Vendor, 'name' | 'isTwin'> {
   const signed = (tag: string) => ({ google: { thought_signature: sealed(tag, 'signature') } })
   return {
     port: url => aiSdkModel(createOpenAICompatible({ name, baseURL: url, fetch: rawFetch() })('m')),
@@ -115,7 +117,7 @@ function openAiLike(name: string): Omit<Vendor, 'name'> {
 }
 
 /** A gateway sends on whatever stands in the prompt. OpenAI's encrypted reasoning comes this way too. */
-function behindGateway(vendor: string, stateOf: (tag: string) => object): Omit<Vendor, 'name'> {
+function behindGateway(vendor: string, stateOf: (tag: string) => object): Omit<Vendor, 'name' | 'isTwin'> {
   const finish = (unified: string) => ({
     type: 'finish',
     finishReason: { unified, raw: unified },
@@ -161,7 +163,7 @@ export const vendors: Vendor[] = [
   { name: 'anthropic', ...anthropicLike(undefined) },
   { name: 'another vendor with the API of Anthropic', ...anthropicLike('mini-max') },
   { name: 'openai-compatible', ...openAiLike('deep-mind') },
-  { name: 'another openai-compatible one', ...openAiLike('x') },
+  { name: 'another openai-compatible one', isTwin: true, ...openAiLike('x') },
   { name: 'google, openai-compatible', ...openAiLike('google') },
   {
     name: 'openai behind a gateway',
@@ -172,6 +174,7 @@ export const vendors: Vendor[] = [
   },
   {
     name: 'xai behind a gateway',
+    isTwin: true,
     ...behindGateway('xai', tag => ({ itemId: sealed(tag, 'item'), reasoningEncryptedContent: sealed(tag, 'enc') })),
   },
 ]
