@@ -1,193 +1,154 @@
-import type { AssistantPart, JsonObject, ToolOutput, UserPart } from '@palimpsest/session'
+import type { AssistantPart, ToolCallPart } from '@palimpsest/session'
 import type { Format, Import } from '../format.js'
-import { inspectDocument } from '../inspect-document.js'
-import { isObject, type Json, listOf, objectsOf, stringOf } from '../json/shapes.js'
-import { readText } from '../source.js'
+import { isObject, type Json, objectsOf, stringOf } from '../json/shapes.js'
 import { inputOfText } from '../tool-input.js'
+import { vendorOf } from '../vendor.js'
+import { answerParts, chatTool, contentParts, isChatPart, outputOf, textOf } from './chat-content.js'
+import { type FoundList, listsIn, type MessageList, openList } from './message-list.js'
+import { systemText } from './system-text.js'
 
 /**
- * OpenAI Chat Completions: an array of messages, a request body, a run that holds one (`traj`), or several of these
- * in an array or a line each.
+ * OpenAI Chat Completions and what speaks it: an array of messages, a request body, a run that holds one (`traj`), or
+ * several of these in an array or a line each.
  */
 export const openaiChat: Format = {
   name: 'openai-chat',
-  detect: head => conversationsOf(head.document() ?? head.records).some(({ messages }) => messages.some(isChatMessage)),
-  import: importChat,
+  detect: head => listsIn(head, KEYS).some(isChat),
+  import: into => new ChatImport(into, openList(into, KEYS)).run(),
 }
 
 // --- internal ---
 
-interface Conversation {
-  /** The path of the message list in the document, as findings name it. */
-  path: string
-  messages: unknown[]
-  body: Json
-}
+const KEYS = ['messages', 'traj']
+const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
 
-function importChat(into: Import): void {
-  const text = readText(into.source)
-  const conversations = conversationsOf(parseDocument(text))
-  const { messages, body } = conversations[into.conversation] ?? { messages: [], body: {} as Json }
-  if (conversations.length > 1) {
-    into.report({ code: 'file.conversations', severity: 'info', where: 'file', conversations: conversations.length })
-  }
-  into.about({ conversations: conversations.length, ...(typeof body.model === 'string' && { model: body.model }) })
-  inspectDocument(text, messages, 'messages', into.report)
-  new ChatImport(into, body).run(messages)
-}
-
-/** One JSON document, or the ones on its lines. */
-function parseDocument(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text.split('\n').flatMap(line => {
-      try {
-        return [JSON.parse(line)]
-      } catch {
-        return []
-      }
-    })
-  }
-}
-
-function conversationsOf(document: unknown): Conversation[] {
-  if (isObject(document)) {
-    const messages = document.messages ?? document.traj
-    return Array.isArray(messages) ? [{ path: 'messages', messages, body: document }] : []
-  }
-  const list = listOf(document)
-  if (list.some(each => isObject(each) && 'role' in each)) return [{ path: 'messages', messages: list, body: {} }]
-  return list.flatMap(each => (isObject(each) ? conversationsOf(each) : []))
+function isChat({ items }: FoundList): boolean {
+  return items.length > 0 && items.every(isChatMessage)
 }
 
 function isChatMessage(message: unknown): boolean {
-  if (!isObject(message) || !ROLES.has(String(message.role))) return false
+  if (!isObject(message) || !ROLES.has(String(message.role)) || 'parts' in message) return false
   const { content } = message
-  return (
-    content == null ||
-    typeof content === 'string' ||
-    objectsOf(content).every(([, part]) => PARTS.has(String(part.type)))
-  )
+  return !Array.isArray(content) || content.every(isChatPart)
 }
 
-const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
-const PARTS = new Set(['text', 'image_url', 'input_audio', 'file', 'refusal'])
+interface OpenCall {
+  id: string
+  name: string
+}
 
 class ChatImport {
-  readonly #system: string[] = []
   readonly #names = new Map<string, string>()
+  /** The call of the older form, which has no id. */
+  #functionCall: OpenCall | undefined
 
   constructor(
     private readonly into: Import,
-    private readonly body: Json,
+    private readonly list: MessageList,
   ) {}
 
-  run(messages: readonly unknown[]): void {
-    const { log } = this.into
-    this.#system.push(...systemTexts(messages))
-    log.header(
-      {
-        model: stringOf(this.body.model) ?? '',
-        settings: {},
-        ...(this.#system.length > 0 && { system: this.#system.join('\n\n') }),
-        ...(Array.isArray(this.body.tools) && { tools: toolsOf(this.body.tools) }),
-      },
-      { where: 'messages' },
+  run(): void {
+    const { items, body, where } = this.list
+    const model = stringOf(body.model)
+    const thinking = isObject(body.thinking) ? body.thinking.type : undefined
+    this.into.about({
+      ...(model !== undefined && { model, vendor: vendorOf(undefined, model) ?? 'openai' }),
+      ...((thinking === 'enabled' || thinking === 'disabled') && { thinking }),
+    })
+    const system = objectsOf(items).flatMap(([, message]) => (isSystem(message) ? [textOf(message.content)] : []))
+    const tools = [...objectsOf(body.tools), ...objectsOf(body.functions)].flatMap(([, tool]) => chatTool(tool))
+    this.into.log.header(
+      { model: model ?? '', settings: {}, ...systemText(system), ...(tools.length > 0 && { tools }) },
+      { where: where(0) },
     )
-    for (const [i, message] of messages.entries()) this.#message(message, `messages[${i}]`, i)
-    log.finish({ where: `messages[${messages.length - 1}]` })
-  }
-
-  #message(message: unknown, where: string, index: number): void {
-    if (!isObject(message)) {
-      this.into.lose({ kind: 'record', count: 1, reason: 'not a message', where })
-      return
+    let isLead = true
+    for (const [i, message] of items.entries()) {
+      isLead &&= isSystem(message)
+      this.#message(message, i, isLead)
     }
-    const { role } = message
-    if (role === 'system' || role === 'developer') {
-      if (index > 0) this.into.report({ code: 'turn.system-not-first', severity: 'error', where })
-    } else if (role === 'assistant') this.#assistant(message, where)
-    else if (role === 'tool' || role === 'function') this.#result(message, where)
-    else this.into.log.user(userParts(message.content), { where, parts: partPlaces(message.content, where) })
+    this.into.log.finish({ where: where(Math.max(0, items.length - 1)) })
   }
 
-  #assistant(message: Json, where: string): void {
-    const reasoning = stringOf(message.reasoning_content)
+  #message(message: unknown, index: number, isLead: boolean): void {
+    const where = this.list.where(index)
+    if (!isObject(message) || !ROLES.has(String(message.role))) {
+      this.into.lose({ kind: 'record', count: 1, reason: 'not a message', where })
+    } else if (isSystem(message)) {
+      if (!isLead) this.into.report({ code: 'turn.system-not-first', severity: 'error', where })
+    } else if (message.role === 'assistant') this.#assistant(message, index)
+    else if (message.role === 'tool' || message.role === 'function') this.#result(message, index)
+    else this.#user(message, index)
+  }
+
+  #user({ content, name }: Json, index: number): void {
+    const parts = contentParts(content, index, this.list)
+    const named = typeof name === 'string' ? { providerOptions: { openai: { name } } } : {}
+    this.into.log.user(
+      parts.map(({ part }) => part),
+      { where: this.#whereOf(content, index), parts: parts.map(({ where }) => where) },
+      named,
+    )
+  }
+
+  #assistant(message: Json, index: number): void {
+    const where = this.list.where(index)
+    const calls = this.#calls(message, index)
+    const reasoning = stringOf(message.reasoning_content) ?? stringOf(message.reasoning)
+    const lead = reasoning ? [{ part: { type: 'reasoning' as const, text: reasoning }, where }] : []
+    const said = answerParts(message, index, this.list)
+    // An empty text beside something else says nothing; alone it is what the message consists of.
+    const told = said.filter(({ part }) => part.text !== '' || (said.length === 1 && calls.length + lead.length === 0))
+    const parts: { part: AssistantPart; where: string }[] = [...lead, ...told, ...calls]
+    this.into.log.assistant(
+      parts.map(({ part }) => part),
+      { where: this.#whereOf(message.content, index), parts: parts.map(each => each.where) },
+    )
+  }
+
+  #calls(message: Json, index: number): { part: ToolCallPart; where: string }[] {
     const calls = objectsOf(message.tool_calls).map(([i, call]) => ({
       part: this.#call(call),
-      where: `${where}.tool_calls[${i}]`,
+      where: this.list.where(index, `.tool_calls[${i}]`),
     }))
-    const texts = userParts(message.content) as AssistantPart[]
-    const lead: AssistantPart[] = reasoning === undefined ? [] : [{ type: 'reasoning', text: reasoning }]
-    this.into.log.assistant([...lead, ...texts, ...calls.map(({ part }) => part)], {
-      where,
-      parts: [...lead.map(() => where), ...partPlaces(message.content, where), ...calls.map(call => call.where)],
-    })
+    if (!isObject(message.function_call)) return calls
+    const id = `call-${index}`
+    const part = this.#call({ id, function: message.function_call })
+    this.#functionCall = { id, name: part.toolName }
+    return [...calls, { part, where: this.list.where(index, '.function_call') }]
   }
 
-  #call(call: Json): AssistantPart {
-    const named = isObject(call.function) ? call.function : isObject(call.custom) ? call.custom : call
-    const toolCallId = stringOf(call.id) ?? ''
-    const toolName = stringOf(named.name) ?? ''
-    this.#names.set(toolCallId, toolName)
-    const { arguments: args = named.input } = named
-    return {
-      type: 'tool-call',
-      toolCallId,
-      toolName,
-      ...inputOfText(typeof args === 'string' ? args : JSON.stringify(args ?? {})),
+  #call(call: Json): ToolCallPart {
+    const custom = isObject(call.custom) ? call.custom : undefined
+    const named = custom ?? (isObject(call.function) ? call.function : call)
+    const part = {
+      type: 'tool-call' as const,
+      toolCallId: stringOf(call.id) ?? '',
+      toolName: stringOf(named.name) ?? '',
     }
+    this.#names.set(part.toolCallId, part.toolName)
+    if (custom !== undefined) {
+      const providerOptions = { openai: { type: 'custom', wire: 'chat' } }
+      return { ...part, input: { input: stringOf(custom.input) ?? '' }, providerOptions }
+    }
+    const { arguments: text } = named
+    return { ...part, ...inputOfText(typeof text === 'string' ? text : JSON.stringify(text ?? {})) }
   }
 
-  #result(message: Json, where: string): void {
-    const toolCallId = stringOf(message.tool_call_id) ?? ''
+  #result(message: Json, index: number): void {
+    const where = this.list.where(index)
+    const older = message.role === 'function' ? this.#functionCall : undefined
+    const toolCallId = stringOf(message.tool_call_id) ?? older?.id ?? ''
     const toolName = this.#names.get(toolCallId) ?? stringOf(message.name)
-    this.into.log.result({ toolCallId, toolName, output: outputOf(message.content) }, { where, parts: [where] })
+    const output = outputOf(message.content, this.list.rawAt(index, ['content']))
+    this.into.log.result({ toolCallId, toolName, output }, { where, parts: [where] })
+  }
+
+  /** A message without content is empty right there. */
+  #whereOf(content: unknown, index: number): string {
+    return this.list.where(index, Array.isArray(content) && content.length === 0 ? '.content' : '')
   }
 }
 
-function systemTexts(messages: readonly unknown[]): string[] {
-  return messages.flatMap(message => {
-    if (!isObject(message) || (message.role !== 'system' && message.role !== 'developer')) return []
-    return [
-      userParts(message.content)
-        .map(part => (part.type === 'text' ? part.text : ''))
-        .join('\n'),
-    ]
-  })
-}
-
-function userParts(content: unknown): UserPart[] {
-  if (typeof content === 'string') return [{ type: 'text', text: content }]
-  return listOf(content).flatMap((part): UserPart[] => {
-    if (typeof part === 'string') return [{ type: 'text', text: part }]
-    if (!isObject(part)) return []
-    if (part.type === 'image_url' && isObject(part.image_url))
-      return [{ type: 'image', image: String(part.image_url.url) }]
-    return typeof part.text === 'string' ? [{ type: 'text', text: part.text }] : []
-  })
-}
-
-function partPlaces(content: unknown, where: string): string[] {
-  if (typeof content === 'string') return [`${where}.content`]
-  return listOf(content).map((_, i) => `${where}.content[${i}]`)
-}
-
-function outputOf(content: unknown): ToolOutput {
-  if (typeof content === 'string') return { type: 'text', value: content }
-  const parts = userParts(content)
-  if (parts.length > 0 && parts.every(part => part.type === 'text')) {
-    return { type: 'content', value: parts.map(part => ({ type: 'text', text: (part as { text: string }).text })) }
-  }
-  return { type: 'json', value: (content ?? null) as never }
-}
-
-function toolsOf(tools: readonly unknown[]) {
-  return objectsOf(tools).flatMap(([, tool]) => {
-    const { name, description, parameters } = isObject(tool.function) ? tool.function : tool
-    if (typeof name !== 'string') return []
-    const inputSchema = (isObject(parameters) ? parameters : { type: 'object' }) as JsonObject
-    return [{ name, ...(typeof description === 'string' && { description }), inputSchema }]
-  })
+function isSystem(message: unknown): boolean {
+  return isObject(message) && (message.role === 'system' || message.role === 'developer')
 }

@@ -1,16 +1,40 @@
 import { findNodeAtLocation, type JSONPath, type Node, parseTree } from 'jsonc-parser'
 
+export type { JSONPath } from 'jsonc-parser'
+
 /**
  * The text of the value at `path` as it stands in `json`, where `JSON.stringify` of the parsed value would not give
  * it back but for white space: a number that a double cannot hold, keys that a parser puts in another order, a key
  * used twice. `undefined` where nothing is lost, which is nearly always and costs one look for risky characters.
  */
 export function rawTextAt(json: string, path: JSONPath): string | undefined {
-  if (!RISKY.test(json)) return undefined
-  const node = nodeAt(json, path)
-  if (node === undefined) return undefined
-  const raw = json.slice(node.offset, node.offset + node.length)
-  return compact(raw, node) === JSON.stringify(JSON.parse(raw)) ? undefined : raw
+  return new RawTexts(json).at(path)
+}
+
+/** `rawTextAt` for many places of one text, which is parsed once and only where it is risky. */
+export class RawTexts {
+  readonly #json: string
+  readonly #isRisky: boolean
+  #tree: Node | undefined
+
+  constructor(json: string) {
+    this.#json = json
+    this.#isRisky = RISKY.test(json)
+  }
+
+  at(path: JSONPath): string | undefined {
+    if (!this.#isRisky) return undefined
+    const raw = this.textAt(path)
+    if (raw === undefined || !RISKY.test(`${raw} `)) return undefined
+    return compact(raw, treeOf(raw)!) === JSON.stringify(JSON.parse(raw)) ? undefined : raw
+  }
+
+  /** The text of the value, whatever it is. `undefined` where there is none, or where the text nests too deep to look. */
+  textAt(path: JSONPath): string | undefined {
+    this.#tree ??= treeOf(this.#json)
+    const node = this.#tree && findNodeAtLocation(this.#tree, path)
+    return node && this.#json.slice(node.offset, node.offset + node.length)
+  }
 }
 
 export interface UnsafeNumber {
@@ -36,7 +60,7 @@ export function unsafeNumbers(json: string): UnsafeNumber[] {
         visit(children?.[1], `${path}/${escapePointer(children?.[0]?.value)}`)
     }
   }
-  visit(parseTree(json), '')
+  visit(treeOf(json), '')
   return found
 }
 
@@ -46,9 +70,13 @@ export function unsafeNumbers(json: string): UnsafeNumber[] {
 const RISKY = /\d{16}|\d[eE][+-]?\d|\.\d*0[\s,\]}]|-0[\s,\]}.]|"\d+"\s*:/
 const LONG_NUMBER = /[:[,]\s*-?(?:\d{16}|\d+\.\d{15}|[\d.]+[eE][+-]?\d)/
 
-function nodeAt(json: string, path: JSONPath): Node | undefined {
-  const tree = parseTree(json)
-  return tree && findNodeAtLocation(tree, path)
+function treeOf(json: string): Node | undefined {
+  try {
+    return parseTree(json)
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
 }
 
 /** The text without white space between tokens. */

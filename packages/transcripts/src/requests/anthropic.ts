@@ -1,7 +1,9 @@
 import type {
   AssistantPart,
+  JsonObject,
   Message,
   ReasoningPart,
+  TextPart,
   ToolCallPart,
   ToolContent,
   ToolResultPart,
@@ -9,6 +11,7 @@ import type {
 } from '@palimpsest/session'
 import { isObject, stringOf } from '../json/shapes.js'
 import { argumentsObject } from './arguments.js'
+import { withoutMark } from './free-text-tool.js'
 import { type Media, mediaOf } from './media.js'
 import type { Outgoing, RequestBody } from './outgoing.js'
 import { isFailure, resultText } from './result-text.js'
@@ -22,7 +25,7 @@ export function anthropicBody({ messages, system, tools = [], thinking, toolChoi
       tools: tools.map(({ name, description, inputSchema }) => ({
         name,
         ...(description !== undefined && { description }),
-        input_schema: inputSchema.type === 'object' ? inputSchema : { ...inputSchema, type: 'object' },
+        input_schema: objectSchema(withoutMark(inputSchema)),
       })),
     }),
     ...(toolChoice !== undefined && { tool_choice: { type: toolChoice } }),
@@ -34,6 +37,10 @@ export function anthropicBody({ messages, system, tools = [], thinking, toolChoi
 
 /** The smallest budget that the API takes. */
 const THINKING = { enabled: { type: 'enabled', budget_tokens: 1024 }, disabled: { type: 'disabled' } }
+
+function objectSchema(schema: JsonObject): JsonObject {
+  return schema.type === 'object' ? schema : { ...schema, type: 'object' }
+}
 
 interface Joined {
   role: 'user' | 'assistant'
@@ -66,10 +73,15 @@ function blocksOf(message: Message): RequestBody[] {
 function assistantBlock(part: AssistantPart): RequestBody[] {
   const own = part.providerOptions?.anthropic?.block
   if (isObject(own)) return [own]
-  if (part.type === 'text') return [{ type: 'text', text: part.text }]
+  if (part.type === 'text') return [textBlock(part)]
   if (part.type === 'reasoning') return [thinkingBlock(part)]
   if (part.type === 'tool-call' && !part.providerExecuted) return [callBlock(part)]
   return []
+}
+
+function textBlock({ text, providerOptions }: TextPart): RequestBody {
+  const citations = providerOptions?.anthropic?.citations
+  return { type: 'text', text, ...(citations !== undefined && { citations }) }
 }
 
 function thinkingBlock({ text, providerOptions }: ReasoningPart): RequestBody {

@@ -1,6 +1,15 @@
-import type { AssistantMessage, Message, ModelRequest, ToolCallPart, UserMessage, UserPart } from '@palimpsest/session'
+import type {
+  AssistantMessage,
+  Message,
+  ModelRequest,
+  TextPart,
+  ToolCallPart,
+  UserMessage,
+  UserPart,
+} from '@palimpsest/session'
 import { isObject, stringOf } from '../json/shapes.js'
 import { argumentsText, customInput } from './arguments.js'
+import { isFreeText, textFormat, withoutMark } from './free-text-tool.js'
 import { dataUrl, mediaOf } from './media.js'
 import type { RequestBody } from './outgoing.js'
 import { resultText } from './result-text.js'
@@ -16,7 +25,7 @@ export interface ChatDialect {
 /** A message of the log as chat messages: each result is one of its own. */
 export function chatMessages(message: Message, dialect: ChatDialect): RequestBody[] {
   if (message.role === 'assistant') return [assistantMessage(message, dialect)]
-  if (message.role === 'user') return [{ role: 'user', content: userContent(message) }]
+  if (message.role === 'user') return [userMessage(message)]
   return message.content.map(({ toolCallId, output }) => ({
     role: 'tool',
     tool_call_id: toolCallId,
@@ -36,13 +45,17 @@ export function chatTools(
   { hasCustomTools }: ChatDialect,
 ): { tools?: RequestBody[] } {
   if (tools.length === 0) return {}
-  const custom = new Set(hasCustomTools ? messages.flatMap(customNames) : [])
+  const calls = messages.flatMap(callsOf)
+  const custom = new Set(calls.filter(isChatCustom).map(({ toolName }) => toolName))
+  const plain = new Set(calls.filter(call => !isChatCustom(call)).map(({ toolName }) => toolName))
   return {
-    tools: tools.map(({ name, description, inputSchema }) => {
+    tools: tools.map(tool => {
+      const { name, description, inputSchema } = tool
       const told = { name, ...(description !== undefined && { description }) }
-      return custom.has(name)
-        ? { type: 'custom', custom: told }
-        : { type: 'function', function: { ...told, parameters: inputSchema } }
+      if (hasCustomTools && (custom.has(name) || (isFreeText(tool) && !plain.has(name)))) {
+        return { type: 'custom', custom: { ...told, ...textFormat(tool) } }
+      }
+      return { type: 'function', function: { ...told, parameters: withoutMark(inputSchema) } }
     }),
   }
 }
@@ -52,18 +65,20 @@ export function chatTools(
 function assistantMessage(message: AssistantMessage, dialect: ChatDialect): RequestBody {
   const calls = message.content.filter(part => part.type === 'tool-call' && !part.providerExecuted) as ToolCallPart[]
   const texts = message.content.filter(part => part.type === 'text')
-  const said = texts.map(part =>
-    part.providerOptions?.openai?.refusal === true
-      ? { type: 'refusal', refusal: part.text }
-      : { type: 'text', text: part.text },
-  )
-  const isPlain = said.length === 1 && said[0]!.type === 'text'
+  const said = texts.filter(part => !isRefusal(part)).map(({ text }) => text)
+  const refused = texts.filter(isRefusal).map(({ text }) => text)
+  const [only = null, ...more] = said
   return {
     role: 'assistant',
-    content: said.length === 0 ? null : isPlain ? texts[0]!.text : said,
+    content: more.length === 0 ? only : said.map(text => ({ type: 'text', text })),
+    ...(refused.length > 0 && { refusal: refused.join('\n\n') }),
     ...(dialect.hasReasoning && reasoningContent(message)),
     ...(calls.length > 0 && { tool_calls: calls.map(call => toolCall(call, dialect)) }),
   }
+}
+
+function isRefusal({ providerOptions }: TextPart): boolean {
+  return providerOptions?.openai?.refusal === true
 }
 
 function toolCall(part: ToolCallPart, { hasCustomTools }: ChatDialect): RequestBody {
@@ -78,12 +93,16 @@ function isChatCustom({ providerOptions }: ToolCallPart): boolean {
   return providerOptions?.openai?.wire === 'chat'
 }
 
-function customNames({ role, content }: Message): string[] {
-  if (role !== 'assistant') return []
-  return content.flatMap(part => (part.type === 'tool-call' && isChatCustom(part) ? [part.toolName] : []))
+function callsOf({ role, content }: Message): ToolCallPart[] {
+  return role === 'assistant' ? (content.filter(part => part.type === 'tool-call') as ToolCallPart[]) : []
 }
 
-function userContent({ content }: UserMessage): unknown {
+function userMessage({ content, providerOptions }: UserMessage): RequestBody {
+  const name = stringOf(providerOptions?.openai?.name)
+  return { role: 'user', content: userContent(content), ...(name !== undefined && { name }) }
+}
+
+function userContent(content: readonly UserPart[]): unknown {
   if (content.length === 1 && content[0]!.type === 'text') return content[0]!.text
   return content.map(contentPart)
 }

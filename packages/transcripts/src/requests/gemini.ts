@@ -2,6 +2,7 @@ import type { AssistantPart, Message, ToolCallPart, ToolOutput, ToolResultPart, 
 import { RawJson } from '../json/raw-json.js'
 import { isObject, stringOf } from '../json/shapes.js'
 import { argumentsObject } from './arguments.js'
+import { withoutMark } from './free-text-tool.js'
 import { mediaOf } from './media.js'
 import type { Outgoing, RequestBody } from './outgoing.js'
 import { isFailure, resultText } from './result-text.js'
@@ -17,7 +18,7 @@ export function geminiBody({ messages, system, tools = [], toolChoice }: Outgoin
           functionDeclarations: tools.map(({ name, description, inputSchema }) => ({
             name,
             ...(description !== undefined && { description }),
-            parametersJsonSchema: inputSchema,
+            parametersJsonSchema: withoutMark(inputSchema),
           })),
         },
       ],

@@ -1,5 +1,6 @@
 import type {
   AssistantPart,
+  JsonObject,
   Message,
   ReasoningPart,
   TextPart,
@@ -9,6 +10,7 @@ import type {
 } from '@palimpsest/session'
 import { isObject, stringOf } from '../json/shapes.js'
 import { argumentsText, customInput } from './arguments.js'
+import { isFreeText, type Tool, textFormat, withoutMark } from './free-text-tool.js'
 import { dataUrl, mediaOf } from './media.js'
 import type { Outgoing, RequestBody } from './outgoing.js'
 import { resultText } from './result-text.js'
@@ -20,12 +22,7 @@ export function responsesBody({ messages, system, tools = [], toolChoice }: Outg
     ...(system !== undefined && { instructions: system }),
     input: items(messages),
     ...(tools.length > 0 && {
-      tools: tools.map(({ name, description, inputSchema }) => ({
-        type: custom.has(name) ? 'custom' : 'function',
-        name,
-        ...(description !== undefined && { description }),
-        ...(!custom.has(name) && { parameters: inputSchema }),
-      })),
+      tools: tools.map(tool => toolOf(tool, custom.has(tool.name) || isFreeText(tool))),
     }),
     ...(toolChoice !== undefined && { tool_choice: toolChoice }),
   }
@@ -33,11 +30,19 @@ export function responsesBody({ messages, system, tools = [], toolChoice }: Outg
 
 // --- internal ---
 
+function toolOf(tool: Tool, isCustom: boolean): RequestBody {
+  const { name, description, inputSchema } = tool
+  const told = { name, ...(description !== undefined && { description }) }
+  if (isCustom) return { type: 'custom', ...told, ...textFormat(tool) }
+  return { type: 'function', ...told, parameters: withoutMark(inputSchema) }
+}
+
 function items(messages: readonly Message[]): RequestBody[] {
-  const custom = new Set(messages.flatMap(customCalls).map(({ toolCallId }) => toolCallId))
+  const kinds = new Map(messages.flatMap(callKinds))
   return messages.flatMap((message): RequestBody[] => {
     if (message.role === 'assistant') return assistantItems(message.content)
-    if (message.role === 'tool') return message.content.map(part => outputItem(part, custom.has(part.toolCallId)))
+    if (message.role === 'tool')
+      return message.content.map(part => outputItem(part, kinds.get(part.toolCallId) ?? 'function_call'))
     const role = stringOf(message.providerOptions?.openai?.role) ?? 'user'
     return [{ type: 'message', role, content: message.content.map(inputPart) }]
   })
@@ -48,12 +53,23 @@ function customCalls({ role, content }: Message): ToolCallPart[] {
   return content.filter(part => part.type === 'tool-call' && customInput(part) !== undefined) as ToolCallPart[]
 }
 
+/** What item each call is: its output is of the same kind. */
+function callKinds({ role, content }: Message): [string, string][] {
+  if (role !== 'assistant') return []
+  return content.flatMap((part): [string, string][] => {
+    if (part.type !== 'tool-call') return []
+    const { item } = part.providerOptions?.openai ?? {}
+    const kind = isObject(item) ? String(item.type) : 'function_call'
+    return [[part.toolCallId, customInput(part) === undefined ? kind : 'custom_tool_call']]
+  })
+}
+
 function assistantItems(content: readonly AssistantPart[]): RequestBody[] {
   const list: RequestBody[] = []
   for (const part of content) {
     const own = part.providerOptions?.openai?.item
     const last = list.at(-1)
-    if (isObject(own)) list.push(own)
+    if (isObject(own)) list.push(ownItem(part, own))
     else if (part.type === 'text') {
       if (part.providerOptions?.openai?.continues === true && last?.type === 'message') {
         ;(last.content as RequestBody[]).push(outputPart(part))
@@ -62,6 +78,12 @@ function assistantItems(content: readonly AssistantPart[]): RequestBody[] {
     else if (part.type === 'tool-call' && !part.providerExecuted) list.push(callItem(part))
   }
   return list
+}
+
+/** An item that was kept whole, under the ids that it has now. */
+function ownItem(part: AssistantPart, { id: _, ...item }: JsonObject): RequestBody {
+  const called = part.type === 'tool-call' && 'call_id' in item ? { call_id: part.toolCallId } : {}
+  return { ...itemId(part), ...item, ...called }
 }
 
 function itemId({ providerOptions }: AssistantPart): { id?: string } {
@@ -92,12 +114,15 @@ function callItem(part: ToolCallPart): RequestBody {
   return { type: 'function_call', ...itemId(part), call_id, name, arguments: argumentsText(part) }
 }
 
-function outputItem({ toolCallId: call_id, output }: ToolResultPart, isCustom: boolean): RequestBody {
-  const parts = output.type === 'content' && output.value.some(part => part.type !== 'text')
+function outputItem({ toolCallId: call_id, output, providerOptions }: ToolResultPart, kind: string): RequestBody {
+  const own = providerOptions?.openai?.item
+  if (isObject(own)) return { ...own, ...('call_id' in own && { call_id }) }
+  const isList =
+    output.type === 'content' && (output.value.length > 1 || output.value.some(({ type }) => type !== 'text'))
   return {
-    type: isCustom ? 'custom_tool_call_output' : 'function_call_output',
+    type: `${kind}_output`,
     call_id,
-    output: parts ? output.value.map(contentPart) : resultText(output),
+    output: isList ? output.value.map(contentPart) : resultText(output),
   }
 }
 
