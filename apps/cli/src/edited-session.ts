@@ -1,11 +1,19 @@
 import type { EditCost } from '@palimpsest/history'
-import type { Session } from '@palimpsest/session'
+import type { Session, SessionEvent } from '@palimpsest/session'
 import { openSession } from '@palimpsest/session-persistence'
 import type { Context } from './context.js'
 import { namingTakeover } from './failure.js'
+import { reportOpening } from './opening.js'
 import { resolveId } from './session-id.js'
 import { TOKENIZER } from './tokenizer.js'
 import { counted } from './view/figures.js'
+
+export interface Edited<T> {
+  readonly id: string
+  /** What closed a turn that was interrupted, before the edit. */
+  readonly repaired: readonly SessionEvent[]
+  readonly result: T
+}
 
 /** Opens a session for one edit, and closes it with the edit durable, or with nothing of it. */
 export async function editStored<T>(
@@ -13,14 +21,15 @@ export async function editStored<T>(
   given: string | undefined,
   verb: string,
   edit: (session: Session) => T | Promise<T>,
-): Promise<T> {
+): Promise<Edited<T>> {
   const backend = await context.existingStore()
   const id = await resolveId(backend, given)
   const open = await openSession(backend!, id).catch(error => {
     throw namingTakeover(error, `palimpsest resume ${id} --takeover${context.storeFlag}, then palimpsest ${verb}`)
   })
   try {
-    return await edit(open.session)
+    await reportOpening(open, context)
+    return { id, repaired: open.report.repaired, result: await edit(open.session) }
   } finally {
     await open.close()
   }

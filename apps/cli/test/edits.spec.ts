@@ -69,7 +69,7 @@ describe('edits of a stored session', () => {
     })
     const store = ['--store', directory]
     expect(await palimpsest(['restore', '0', ...store])).toMatchObject({
-      code: 1,
+      code: 3,
       stderr: expect.stringContaining('SURFACE_RESTORE_INVALID'),
     })
     expect(await palimpsest(['compact', ...store, '--summary', 's'])).toMatchObject({

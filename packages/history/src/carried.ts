@@ -82,7 +82,7 @@ function saidBy(event: SessionEvent): string | undefined {
 
 function partsOf(event: SessionEvent): string[] {
   const { content } = (event.data as { message: UserMessage }).message
-  return content.flatMap(part => (part.type === 'text' ? [part.text] : []))
+  return content.flatMap(part => (part?.type === 'text' ? [part.text] : []))
 }
 
 function isSummary(session: Session, { type, seq }: SessionEvent): boolean {
@@ -91,7 +91,7 @@ function isSummary(session: Session, { type, seq }: SessionEvent): boolean {
 
 function namesIn(session: Session, event: SessionEvent): string[] {
   if (event.type === 'assistant/message') {
-    const calls = event.data.message.content.filter(part => part.type === 'tool-call')
+    const calls = event.data.message.content.filter(part => part?.type === 'tool-call')
     return calls.flatMap(({ input }) => namesInInput(input))
   }
   if (!isSummary(session, event)) return []

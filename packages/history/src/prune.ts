@@ -83,8 +83,9 @@ function restoredResults(session: Session): Set<number> {
 }
 
 function isShorter(event: SessionEvent<'tool/result'>, tokens: number, countTokens: CountTokens): boolean {
-  const { message } = standInFor(event, tokens)
+  const message = standInFor(event, tokens)?.message
   return (
+    message !== undefined &&
     messageTokens(message, countTokens) < tokens &&
     JSON.stringify(message).length < JSON.stringify(event.data.message).length
   )
@@ -92,7 +93,7 @@ function isShorter(event: SessionEvent<'tool/result'>, tokens: number, countToke
 
 function replaceResult(session: Session, { event, tokens }: PruneCandidate, countTokens: CountTokens): PrunedResult {
   const { seq, data } = event
-  const standIn = session.append('tool/result', standInFor(event, tokens), {
+  const standIn = session.append('tool/result', standInFor(event, tokens)!, {
     surfaceOp: { op: 'replace', start: seq, end: seq },
     sourceEventSeqs: [seq],
   })

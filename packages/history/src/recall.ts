@@ -59,7 +59,7 @@ function textOf(event: SessionEvent): string {
 }
 
 function partText(part: Part): string {
-  switch (part.type) {
+  switch (part?.type) {
     case 'text':
     case 'reasoning':
       return part.text
@@ -68,6 +68,6 @@ function partText(part: Part): string {
     case 'tool-result':
       return outputText(part.output)
     default:
-      return `[${part.type}${part.mediaType === undefined ? '' : ` ${part.mediaType}`}]`
+      return part === null || part.mediaType === undefined ? `[${part?.type}]` : `[${part.type} ${part.mediaType}]`
   }
 }

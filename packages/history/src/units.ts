@@ -42,8 +42,8 @@ function nodeOf(event: SessionEvent): Node {
     return { type, calls: [], isSigned: false, answers: undefined }
   }
   const { content } = event.data.message as AssistantMessage
-  const calls = content.flatMap(part => (part.type === 'tool-call' && !part.providerExecuted ? [part.toolCallId] : []))
-  const isSigned = content.some(part => part.type === 'reasoning' && part.providerOptions !== undefined)
+  const calls = content.flatMap(part => (part?.type === 'tool-call' && !part.providerExecuted ? [part.toolCallId] : []))
+  const isSigned = content.some(part => part?.type === 'reasoning' && part.providerOptions !== undefined)
   return { type, calls, isSigned: isSigned && calls.length > 0, answers: undefined }
 }
 

@@ -1,8 +1,10 @@
 import { compact, summarizeWith } from '@palimpsest/history'
+import type { Session } from '@palimpsest/session'
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
 import { costLine, editStored } from '../edited-session.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
+import { CommandError, describeFailure } from '../failure.js'
 import { ENVIRONMENT_HELP } from '../run/options.js'
 import { loadTokenizer, TOKENIZER } from '../tokenizer.js'
 import { counted } from '../view/figures.js'
@@ -40,17 +42,15 @@ interface CompactFlags {
 
 async function run(context: Context, given: string | undefined, flags: CompactFlags): Promise<ExitCode> {
   const { summary, keepRecent } = flags
-  const { report, id } = await editStored(context, given, 'compact', async session => {
+  const edit = async (session: Session) => {
     const last = session.requestAt(session.length)?.model
     const summarize = summary === undefined ? await summarizer(flags, last) : async () => summary
     const countTokens = await loadTokenizer()
-    return {
-      id: session.id,
-      report: await compact(session, { summarize, countTokens, ...(keepRecent !== undefined && { keepRecent }) }),
-    }
-  })
+    return compact(session, { summarize, countTokens, ...(keepRecent !== undefined && { keepRecent }) })
+  }
+  const { id, repaired, result: report } = await editStored(context, given, 'compact', edit)
   const { out, storeFlag } = context
-  if (out.isJson) out.json({ id, ...report, tokenizer: TOKENIZER })
+  if (out.isJson) out.json({ id, ...report, tokenizer: TOKENIZER, repaired })
   out.line(
     `${out.colors.green('compacted')}  ${counted(report.shadowed.length, 'message')} into event ${report.node}; undo with palimpsest restore ${id} ${report.node}${storeFlag}`,
   )
@@ -60,6 +60,15 @@ async function run(context: Context, given: string | undefined, flags: CompactFl
 
 async function summarizer(flags: CompactFlags, last: string | undefined) {
   const { chooseModel } = await import('../run/parts.js')
-  const { port, settings, defaults } = await chooseModel(flags, last)
+  const { port, settings, defaults } = await chooseModel(flags, last).catch(error => {
+    throw flags.model === undefined ? namingSummary(error) : error
+  })
   return summarizeWith(port, { settings: { ...defaults, ...settings } })
+}
+
+/** The model was the session's last one, which the user did not name. */
+function namingSummary(error: unknown): unknown {
+  const { code, message, exitCode } = describeFailure(error)
+  const text = `${message}; name who summarises with --model, or give the text with --summary`
+  return error instanceof CommandError ? new CommandError(code, text, exitCode) : error
 }

@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { action, type Context } from '../context.js'
 import { escapeLine } from '../escape.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
-import { CommandError } from '../failure.js'
+import { CommandError, usageError } from '../failure.js'
 import { resolvePosition } from '../position.js'
 import { diffRequests, type MessageChange, type RequestDiff } from '../request-diff.js'
 import { readStored } from '../stored-session.js'
@@ -27,6 +27,7 @@ export function diffCommand(): Command {
 
 /** With two arguments they are the places. */
 async function diff(context: Context, first: string, second: string, third: string | undefined): Promise<ExitCode> {
+  if (third === undefined && !PLACE.test(first)) throw onePlace(first, second)
   const [given, a, b] = third === undefined ? [undefined, first, second] : [first, second, third]
   const [left, right] = [await requestOf(context, given, a), await requestOf(context, given, b)]
   const found = diffRequests(left.request, right.request)
@@ -35,6 +36,15 @@ async function diff(context: Context, first: string, second: string, third: stri
     out.json({ a: { id: left.id, length: left.length }, b: { id: right.id, length: right.length }, ...found })
   else print(found, context)
   return EXIT.ok
+}
+
+/** With or without the id of a session before it. */
+const PLACE = /(^|@)\d+(\.\d+)?$/
+
+function onePlace(first: string, second: string): CommandError {
+  return usageError(
+    `expected two places, found "${first}" and "${second}"; palimpsest diff ${first} ${second} PLACE compares two of one session`,
+  )
 }
 
 async function requestOf(context: Context, given: string | undefined, place: string) {

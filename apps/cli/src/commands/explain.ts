@@ -1,13 +1,16 @@
-import { type Explanation, explain as explainEvent } from '@palimpsest/history'
+import { type Edit, EditFold, type Explanation, explain as explainEvent } from '@palimpsest/history'
 import type { Session, SessionEvent } from '@palimpsest/session'
 import type { SessionBackend } from '@palimpsest/session-persistence'
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
+import { shorten } from '../escape.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
-import { CommandError } from '../failure.js'
 import { readRange } from '../log-reader.js'
 import { readStored } from '../stored-session.js'
+import { unknownSeq } from '../unknown-seq.js'
+import { asText } from '../view/as-text.js'
 import { eventLine } from '../view/event.js'
+import { instant } from '../view/figures.js'
 import { withExamples } from './examples.js'
 import { parseCount } from './parse-count.js'
 
@@ -34,20 +37,30 @@ async function explain(context: Context, id: string, number: number | undefined)
     above: chainAbove(session, seq),
     shadows: session.surface.shadowed(seq),
     sources: event.sourceEventSeqs ?? [],
-    citedBy: await findCiting(backend, session, seq),
+    ...(await lookBehind(backend, session, seq, state)),
   }
   if (context.out.isJson) context.out.json({ id: session.id, seq, type: event.type, ...state, ...relations, event })
   else print(session, event, state, relations, context)
   return EXIT.ok
 }
 
-/** Later events only may cite it, so the cost is what lies behind it. */
-async function findCiting(backend: SessionBackend, session: Session, seq: number): Promise<number[]> {
-  const citing: number[] = []
+/** Later events only may cite it, or be the edit that took it off the surface: the cost is what lies behind it. */
+async function lookBehind(backend: SessionBackend, session: Session, seq: number, state: Explanation) {
+  const citedBy: number[] = []
+  const fold = new EditFold()
   await readRange(backend, session.id, { from: seq + 1, to: session.length }, events => {
-    for (const { seq: later, sourceEventSeqs } of events) if (sourceEventSeqs?.includes(seq)) citing.push(later)
+    for (const event of events) {
+      if (event.sourceEventSeqs?.includes(seq)) citedBy.push(event.seq)
+      fold.add(event)
+    }
   })
-  return citing
+  const edit = fold.finish().find(each => isEditOf(each, seq, state))
+  return { citedBy, ...(edit && { edit: { kind: edit.kind, seq: edit.seq, time: edit.time, reason: edit.reason } }) }
+}
+
+function isEditOf({ kind, seq: editSeq, nodes }: Edit, seq: number, state: Explanation): boolean {
+  if (state.state === 'shadowed') return kind !== 'restore' && nodes.includes(state.by)
+  return state.state === 'undone' && kind === 'restore' && editSeq === state.by && nodes.includes(seq)
 }
 
 /** The nodes above a shadowed one, the last of them visible. */
@@ -62,6 +75,8 @@ interface Relations {
   shadows: readonly number[]
   sources: readonly number[]
   citedBy: readonly number[]
+  /** What took it off the surface. */
+  edit?: { kind: Edit['kind']; seq: number; time: number; reason: string | undefined }
 }
 
 function print(
@@ -88,25 +103,24 @@ function print(
 
 const LISTED = 12
 
-function sentenceOf(state: Explanation, { above }: Relations): string {
+const KINDS = { compaction: 'a compaction', prune: 'a pruning', replace: 'a replacement', restore: 'a restore' }
+
+function because(reason: string | undefined): string {
+  return reason === undefined ? '' : `, because: ${shorten(asText(reason), 200)}`
+}
+
+function sentenceOf(state: Explanation, { above, edit }: Relations): string {
   switch (state.state) {
     case 'visible':
       return 'Visible: the model sees it.'
     case 'shadowed': {
       const top = above.at(-1)!
-      return `Shadowed by ${state.by} since event ${state.since}; the model sees ${top} in its place. It is still in the log.`
+      const by = edit === undefined ? '' : `, ${KINDS[edit.kind]} of ${instant(edit.time)}`
+      return `Shadowed by ${state.by}${by}; the model sees ${top} in its place. It is still in the log.`
     }
     case 'undone':
-      return `Undone: the restore ${state.by} took it off the surface and put back what it had shadowed.`
+      return `Undone: the restore ${state.by} took it off the surface and put back what it had shadowed${because(edit?.reason)}.`
     case 'never':
       return 'Never on the surface: an event of this type makes no message.'
   }
-}
-
-function unknownSeq(session: Session, seq: number): CommandError {
-  const found = session.length === 0 ? 'an empty log' : `seqs 0 to ${session.length - 1}`
-  return new CommandError(
-    'EVENT_UNKNOWN',
-    `expected the seq of an event that can be read, found ${seq} in a log with ${found}`,
-  )
 }

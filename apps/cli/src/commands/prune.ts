@@ -1,4 +1,5 @@
 import { prune } from '@palimpsest/history'
+import type { Session } from '@palimpsest/session'
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
 import { costLine, editStored } from '../edited-session.js'
@@ -26,12 +27,10 @@ async function run(
   options: { keepRecent?: number; minTokens?: number },
 ): Promise<ExitCode> {
   const countTokens = await loadTokenizer()
-  const { report, id } = await editStored(context, given, 'prune', session => ({
-    report: prune(session, { ...options, countTokens }),
-    id: session.id,
-  }))
+  const edit = (session: Session) => prune(session, { ...options, countTokens })
+  const { id, repaired, result: report } = await editStored(context, given, 'prune', edit)
   const { out, storeFlag } = context
-  if (out.isJson) out.json({ id, ...report, tokenizer: TOKENIZER })
+  if (out.isJson) out.json({ id, ...report, tokenizer: TOKENIZER, repaired })
   if (report.pruned.length === 0) {
     out.line('Nothing to prune: no old tool result is large enough.')
     return EXIT.ok

@@ -1,8 +1,10 @@
 import { restore } from '@palimpsest/history'
+import type { Session } from '@palimpsest/session'
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
 import { costLine, editStored } from '../edited-session.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
+import { assertRestorable } from '../restorable.js'
 import { loadTokenizer, TOKENIZER } from '../tokenizer.js'
 import { withExamples } from './examples.js'
 import { parseCount } from './parse-count.js'
@@ -33,13 +35,16 @@ async function run(
 ): Promise<ExitCode> {
   const [given, node] = number === undefined ? [undefined, parseCount(id)] : [id, number]
   const countTokens = await loadTokenizer()
-  const { cost, back, seq, sessionId } = await editStored(context, given, 'restore', session => {
+  const edit = (session: Session) => {
+    assertRestorable(session, node, context.storeFlag)
     const back = session.surface.shadowed(node)
     const cost = restore(session, node, { countTokens, ...(reason !== undefined && { reason }) })
-    return { cost, back, seq: session.length - 1, sessionId: session.id }
-  })
+    return { back, seq: session.length - 1, cost }
+  }
+  const { id: sessionId, repaired, result } = await editStored(context, given, 'restore', edit)
+  const { back, seq, cost } = result
   const { out } = context
-  if (out.isJson) out.json({ id: sessionId, node, seq, back, ...cost, tokenizer: TOKENIZER })
+  if (out.isJson) out.json({ id: sessionId, node, seq, back, ...cost, tokenizer: TOKENIZER, repaired })
   out.line(`${out.colors.green('restored')}  ${back.join(', ')} in the place of ${node}, by event ${seq}`)
   out.line(`  ${costLine(cost)}`)
   return EXIT.ok

@@ -1,18 +1,14 @@
 import type { RequestHeader, Session } from '@palimpsest/session'
-import { type Damage, type OpenSession, openSession } from '@palimpsest/session-persistence'
+import { openSession } from '@palimpsest/session-persistence'
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
-import { escapeLine } from '../escape.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { CommandError, namingTakeover } from '../failure.js'
+import { reportOpening } from '../opening.js'
 import type { ChosenModel } from '../run/model.js'
 import { addRunOptions, ENVIRONMENT_HELP, type RunOptions } from '../run/options.js'
 import { taskText } from '../run/task-text.js'
 import { resolveId } from '../session-id.js'
-import { damageLine } from '../view/damage.js'
-import { eventLine } from '../view/event.js'
-import { counted } from '../view/figures.js'
-import { interruptionText } from '../view/interruption.js'
 import { withExamples } from './examples.js'
 
 export function resumeCommand(): Command {
@@ -51,8 +47,7 @@ async function resume(
     throw namingTakeover(error, `palimpsest resume ${id} --takeover${context.storeFlag}`)
   })
   try {
-    reportOpening(open, context)
-    await reportInterruption(open, context)
+    await reportOpening(open, context)
     const { session } = open
     const last = session.requestAt(session.length)
     const chosen = await chooseModel(options, last?.model)
@@ -97,37 +92,4 @@ function isUnfinished(session: Session): boolean {
   if (start === undefined) return false
   const end = session.slice(start).find(event => event.type === 'turn/end')
   return end === undefined || end.data.reason.kind !== 'completed'
-}
-
-/** Says what opening found and mended; a log with a hole cannot go on. */
-function reportOpening({ session, report }: OpenSession, { out, storeFlag }: Context): void {
-  for (const damage of report.damage) out.note(`${session.id}: ${damageLine(damage)}`)
-  if (report.readOnly) throw readOnly(session, report.damage, storeFlag)
-  const results = report.repaired.filter(event => event.type === 'tool/result')
-  if (report.repaired.length === 0) return
-  out.line(
-    out.colors.yellow(`The last turn was interrupted; it was closed with ${counted(report.repaired.length, 'event')}:`),
-  )
-  for (const event of results) out.line(`  ${eventLine(event, out.colors)}`)
-}
-
-/** The surface is as it was, or as it was to be; a worried user is told which. */
-async function reportInterruption({ session }: OpenSession, { out }: Context): Promise<void> {
-  const { findInterruptedCompaction } = await import('@palimpsest/history')
-  const compaction = findInterruptedCompaction(session)
-  if (compaction !== undefined) out.note(`${session.id}: ${interruptionText(compaction)}`)
-}
-
-function readOnly({ id, length }: Session, damage: readonly Damage[], storeFlag: string): CommandError {
-  const name = escapeLine(id)
-  const hasHole = damage.some(({ code }) => code === 'LOG_HOLE')
-  const first = hasHole
-    ? `doctor ${name} --fix${storeFlag} writes what can be read into a new session`
-    : `doctor ${name}${storeFlag} says why`
-  return new CommandError(
-    'SESSION_READ_ONLY',
-    `expected a session that can go on, found one that can be read only up to event ${length}; ` +
-      `palimpsest ${first}, palimpsest fork ${name} --at ${length}${storeFlag} goes on from there`,
-    EXIT.failure,
-  )
 }
