@@ -20,10 +20,11 @@ export async function importPaths(context: Context, paths: string[], options: Im
   const files = paths.flatMap(path => named(path, options))
   const outcomes: Outcome[] = []
   for (const [i, path] of files.entries()) {
-    for (let conversation = Number(options.conversation ?? 0), count = 1; conversation < count; conversation++) {
+    const chosen = Number(options.conversation ?? 0)
+    let last = chosen
+    for (let conversation = chosen; conversation <= last; conversation++) {
       const outcome = await importOne(path, conversation)
-      if (options.conversation === undefined) count = outcome.imported?.conversations ?? 1
-      else conversation = count
+      if (options.conversation === undefined) last = (outcome.imported?.conversations ?? 1) - 1
       outcomes.push(outcome)
       print(outcome, files.length > 1 ? `[${i + 1}/${files.length}] ` : '')
     }

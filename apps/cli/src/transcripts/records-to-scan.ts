@@ -27,16 +27,19 @@ function isPacked(source: Source): boolean {
   return ZSTD.every((byte, i) => head[i] === byte)
 }
 
-/** A file of one JSON value. A large one with a record per line is seen by its first two. */
+/** A file of one JSON value: an array, or an object that no other one follows. */
 function documentOf(source: Source): unknown {
-  const head = [...readRecords({ size: Math.min(source.size, 1 << 16), read: source.read }, { report: () => {} })]
-  if (head.length > 1) return undefined
+  const head = { size: Math.min(source.size, HEAD_BYTES), read: source.read }
+  const isList = readText(head).trimStart().startsWith('[')
+  if (!isList && [...readRecords(head, { report: () => {} })].length > 1) return undefined
   try {
     return JSON.parse(readText(source))
   } catch {
     return undefined
   }
 }
+
+const HEAD_BYTES = 1 << 16
 
 /** A list's entries as `messages[i]`, whatever the list is called; the rest of the document as `file`. */
 function* entriesOf(document: unknown): Generator<ScanRecord> {

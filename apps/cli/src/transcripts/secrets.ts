@@ -35,7 +35,9 @@ export async function scanSecrets(source: Source, format: string): Promise<Findi
     batch = []
     size = 0
     if (suspects.length === 0 || !(await holdsSecrets(suspects.map(({ text }) => text).join('\n')))) return
-    for (const { where, value } of suspects) findings.push(...(await secretsIn(value, where)))
+    for (const { where, value, text } of suspects) {
+      if (await holdsSecrets(text)) findings.push(...(await secretsIn(value, where)))
+    }
   }
   for (const record of recordsToScan(source, format)) {
     batch.push(record)

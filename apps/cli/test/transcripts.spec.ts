@@ -1,0 +1,229 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type Ended, palimpsest, temporaryFolder } from './command.js'
+
+/** A published example of AWS's documentation; it opens nothing. */
+const SECRET = 'AKIAIOSFODNN7EXAMPLE'
+
+const call = (id: string, name: string) => ({ id, type: 'function', function: { name, arguments: '{"path":"a"}' } })
+const CHAT = [
+  { role: 'user', content: 'Read it.' },
+  { role: 'assistant', content: null, tool_calls: [call('call_1', 'read'), call('call_2', 'list')] },
+  { role: 'tool', tool_call_id: 'call_1', content: `key ${SECRET}` },
+  { role: 'user', content: 'And the second?' },
+]
+
+let folder: string
+let store: string
+
+beforeEach(() => {
+  folder = temporaryFolder()
+  store = join(folder, 'store')
+})
+
+function write(name: string, value: unknown): string {
+  const file = join(folder, name)
+  writeFileSync(file, typeof value === 'string' ? value : JSON.stringify(value))
+  return file
+}
+
+const run = (...args: string[]) => palimpsest([...args, '--store', store])
+const json = ({ stdout }: Ended) => JSON.parse(stdout)
+const failure = ({ stderr }: Ended) => JSON.parse(stderr.trim().split('\n').at(-1)!).error
+
+describe('doctor FILE', () => {
+  test('tells a person what is wrong, where, and what to run next', async () => {
+    const file = write('chat.json', CHAT)
+    const { code, stdout, stderr } = await run('doctor', file, '--target', 'openai-chat')
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
+    expect(stdout).toMatch(/openai-chat/)
+    expect(stdout).toMatch(/error +messages\[1\]\.tool_calls\[1\] +call\.unanswered/)
+    expect(stdout).toContain(`palimpsest import ${file}`)
+    expect(stdout).not.toContain(SECRET)
+  })
+
+  test('prints one JSON document, the same in each run, and writes nothing', async () => {
+    const file = write('chat.json', CHAT)
+    const before = readFileSync(file)
+    const [first, second] = [await run('doctor', file, '--json'), await run('doctor', file, '--json')]
+    expect(second).toEqual(first)
+    const { format, findings, request, loss, appended } = json(first)
+    expect({ format, target: request.target }).toEqual({ format: 'openai-chat', target: 'anthropic' })
+    expect(findings.map((finding: { code: string }) => finding.code)).toContain('secret.found')
+    expect([loss, appended].every(Array.isArray)).toBe(true)
+    expect(readFileSync(file)).toEqual(before)
+    expect(readdirSync(folder)).toEqual(['chat.json'])
+  })
+
+  test('finds a secret by place and kind, and takes it out with --redact', async () => {
+    const file = write('chat.json', CHAT)
+    const plain = json(await run('doctor', file, '--target', 'openai-chat', '--json'))
+    expect(plain.findings).toContainEqual({
+      code: 'secret.found',
+      severity: 'warning',
+      where: 'messages[2]',
+      path: '/content',
+      kind: 'aws-access-key-id',
+    })
+    expect(JSON.stringify(plain.findings)).not.toContain(SECRET)
+    expect(JSON.stringify(plain.request)).toContain(SECRET)
+    const { stdout } = await run('doctor', file, '--target', 'openai-chat', '--json', '--redact')
+    expect(stdout).not.toContain(SECRET)
+    expect(stdout).toContain('key [redacted:aws-access-key-id]')
+  })
+
+  test.each([
+    ['', 1, 'file.empty'],
+    ['what is this\n', 2, 'format.unknown'],
+    ['{"a":1}\n', 2, 'format.unknown'],
+  ])('of %j has no request', async (text, code, finding) => {
+    const ended = await run('doctor', write('odd.json', text), '--json')
+    expect(ended.code).toBe(code)
+    expect(json(ended)).toMatchObject({ request: null, findings: [{ code: finding }] })
+  })
+
+  test.each([
+    [['--target', 'gpt'], 'USAGE'],
+    [['--format', 'word'], 'USAGE'],
+    [['--thinking', 'maybe'], 'USAGE'],
+    [['--conversation', '-1'], 'USAGE'],
+  ])('refuses %j', async (args, code) => {
+    const ended = await run('doctor', write('chat.json', CHAT), ...args, '--json')
+    expect({ code: ended.code, error: failure(ended).code }).toEqual({ code: 2, error: code })
+  })
+
+  test('of a file that is not there says so', async () => {
+    const ended = await run('doctor', join(folder, 'none.jsonl'), '--json')
+    expect({ code: ended.code, error: failure(ended).code }).toEqual({ code: 1, error: 'ENOENT' })
+  })
+
+  test('of a folder looks into each transcript, and leaves other files alone', async () => {
+    mkdirSync(join(folder, 'deep'))
+    write('deep/broken.json', CHAT)
+    write('good.json', CHAT.slice(0, 1))
+    write('notes.json', { a: 1 })
+    write('read.me', 'text')
+    const ended = await run('doctor', folder, '--json')
+    expect(ended.code).toBe(1)
+    expect(
+      json(ended).map(({ path, problems }: { path: string; problems: object }) => [path, Object.keys(problems)]),
+    ).toEqual([
+      [join(folder, 'deep/broken.json'), ['call.unanswered', 'secret.found']],
+      [join(folder, 'good.json'), []],
+    ])
+  })
+
+  test('--scan looks where agents keep their sessions', async () => {
+    const projects = join(folder, '.claude', 'projects', 'p')
+    mkdirSync(projects, { recursive: true })
+    writeFileSync(join(projects, 'a.json'), JSON.stringify(CHAT))
+    const ended = await palimpsest(['doctor', '--scan', '--json', '--store', store], { env: { HOME: folder } })
+    expect(json(ended)).toMatchObject([{ agent: 'Claude Code', path: join(projects, 'a.json'), format: 'openai-chat' }])
+  })
+
+  test('--fix of what no agent can take back names what can be done', async () => {
+    const ended = await run('doctor', write('chat.json', CHAT), '--fix', '--json')
+    expect({ code: ended.code, error: failure(ended).code }).toEqual({ code: 3, error: 'FORMAT_NOT_WRITTEN' })
+  })
+})
+
+describe('import', () => {
+  test('makes a session of a transcript, which resumes and shows what was said', async () => {
+    const file = write('chat.json', CHAT)
+    const before = readFileSync(file)
+    const [{ id, length, isKnown }] = json(await run('import', file, '--json'))
+    expect(isKnown).toBe(false)
+    expect(length).toBeGreaterThan(CHAT.length)
+    expect(readFileSync(file)).toEqual(before)
+    expect((await run('show', id)).stdout).toContain('And the second?')
+    const ls = json(await run('ls', '--json'))
+    expect(ls[0].header.importedFrom).toMatchObject({ format: 'openai-chat' })
+    // The same request as of the file, but for the words with which the open call is answered.
+    const ofFile = json(await run('doctor', file, '--target', 'openai-chat', '--json'))
+    const ofSession = json(await run('doctor', id, '--target', 'openai-chat', '--json'))
+    const shape = ({ request }: { request: { messages: { role: string; tool_call_id?: string }[] } }) =>
+      request.messages.map(({ role, tool_call_id }) => [role, tool_call_id])
+    expect(shape(ofSession)).toEqual(shape(ofFile))
+  })
+
+  test('of the same file again changes nothing; of one that has grown is refused', async () => {
+    const file = write('chat.json', { id: 'x', messages: CHAT })
+    const [{ id }] = json(await run('import', file, '--json'))
+    const [again] = json(await run('import', file, '--json'))
+    expect(again).toMatchObject({ id, isKnown: true })
+    expect(json(await run('ls', '--json'))).toHaveLength(1)
+  })
+
+  test('of a folder goes on behind what fails, and says how many', async () => {
+    write('a.json', CHAT)
+    write('b.json', CHAT.slice(0, 1))
+    write('c.json', '{"no": "transcript"}')
+    const { code, stdout } = await run('import', folder)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/\[1\/2\].*a\.json[\s\S]*\[2\/2\].*b\.json[\s\S]*2 imported, 0 known already, 0 failed/)
+    const broken = await run('import', join(folder, 'c.json'), join(folder, 'a.json'), '--json')
+    expect(broken.code).toBe(1)
+    expect(json(broken)).toMatchObject([{ error: { code: 'FORMAT_UNKNOWN' } }, { isKnown: true }])
+  })
+
+  test('of a file with several conversations makes a session of each', async () => {
+    const file = write('runs.json', [{ traj: CHAT }, { traj: CHAT.slice(0, 1) }])
+    expect(json(await run('import', file, '--json'))).toHaveLength(2)
+    expect(json(await run('import', file, '--conversation', '1', '--json'))).toMatchObject([{ isKnown: true }])
+  })
+})
+
+describe('export', () => {
+  test('writes a body that its provider accepts, of a file and of a session alike', async () => {
+    const file = write('chat.json', CHAT)
+    const [{ id }] = json(await run('import', file, '--json'))
+    for (const format of [
+      'anthropic-messages',
+      'openai-chat',
+      'openai-responses',
+      'gemini-contents',
+      'ai-sdk-messages',
+    ]) {
+      const [ofFile, ofSession] = [await run('export', file, '--to', format), await run('export', id, '--to', format)]
+      expect(ofFile.code).toBe(0)
+      expect(ofSession.stdout).toBe(ofFile.stdout)
+      expect(JSON.parse(ofFile.stdout)).toBeTruthy()
+    }
+  })
+
+  test('--redact keeps secrets out of the file', async () => {
+    const { stdout } = await run('export', write('chat.json', CHAT), '--to', 'openai-chat', '--redact')
+    expect(stdout).toContain('[redacted:aws-access-key-id]')
+    expect(stdout).not.toContain(SECRET)
+  })
+
+  test('writes into a new file only', async () => {
+    const file = write('chat.json', CHAT)
+    const target = join(folder, 'out.json')
+    expect((await run('export', file, '--to', 'openai-chat', '--out', target)).code).toBe(0)
+    const before = readFileSync(target)
+    const again = await run('export', file, '--to', 'openai-chat', '--out', target, '--json')
+    expect({ code: again.code, error: failure(again).code }).toEqual({ code: 3, error: 'FILE_EXISTS' })
+    expect(readFileSync(target)).toEqual(before)
+  })
+
+  test.each(['jsonl', 'sqlite'])('--to palimpsest copies a session into another store (%s)', async kind => {
+    const [{ id }] = json(await run('import', write('chat.json', CHAT), '--json'))
+    const other = `${kind}:${join(folder, 'other')}`
+    expect((await run('export', id, '--to', 'palimpsest', '--out', other)).code).toBe(0)
+    const [here, there] = [await run('log', id, '--json'), await palimpsest(['log', id, '--json', '--store', other])]
+    expect(there.stdout).toBe(here.stdout)
+    const again = await run('export', id, '--to', 'palimpsest', '--out', other, '--json')
+    expect(failure(again).code).toBe('SESSION_EXISTS')
+  })
+
+  test.each([
+    [['--to', 'word'], 'USAGE'],
+    [['--to', 'palimpsest'], 'USAGE'],
+    [[], 'USAGE'],
+  ])('refuses %j', async (args, code) => {
+    const ended = await run('export', write('chat.json', CHAT), ...args, '--json')
+    expect({ code: ended.code, error: failure(ended).code }).toEqual({ code: 2, error: code })
+  })
+})
