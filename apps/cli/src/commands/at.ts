@@ -19,20 +19,40 @@ export function atCommand(): Command {
     .usage('[options] [id] <position>')
     .argument('<id>', 'a session id, its unique beginning, or "last"; may be left out: "last"')
     .argument('[position]', 'a length (12: the first twelve events) or turn.step (2.1: what that step asked the model)')
+    .option('--wire', "print the provider's own body, healed by its rules, and nothing else")
+    .option(
+      '--target <name>',
+      'with --wire: anthropic, openai-chat, openai-responses, gemini, deepseek; default: by the model',
+    )
     .action(action(at))
-  return withExamples(command, 'at 2.1', 'at 3f2a 40', 'at last 1.3 --json > request.json')
+  return withExamples(
+    command,
+    'at 2.1',
+    'at 3f2a 40',
+    'at last 1.3 --json > request.json',
+    'at 2.1 --wire --target anthropic',
+  )
 }
 
 // --- internal ---
 
 /** With one argument it is the position. */
-async function at(context: Context, id: string, place: string | undefined): Promise<ExitCode> {
+async function at(
+  context: Context,
+  id: string,
+  place: string | undefined,
+  { wire, target }: { wire?: boolean; target?: string },
+): Promise<ExitCode> {
   const [given, position] = place === undefined ? [undefined, id] : [id, place]
   const { session } = await readStored(context, given)
   const length = resolvePosition(session, position)
   const request = session.requestAt(length)
   if (request === undefined) throw noRequest(length)
-  if (context.out.isJson) context.out.json(request)
+  if (wire || target !== undefined) {
+    const { wireBody } = await import('../transcripts/wire.js')
+    const { healOptions } = await import('../transcripts/read-options.js')
+    context.out.write(`${wireBody(request, healOptions({ ...(target !== undefined && { target }) }).target)}\n`)
+  } else if (context.out.isJson) context.out.json(request)
   else print(request, length, requestTokens(session, await loadTokenizer(), length), context)
   return EXIT.ok
 }
