@@ -8,6 +8,7 @@ import { geminiContents } from './formats/gemini-contents.js'
 import { openaiChat } from './formats/openai-chat.js'
 import { openaiResponses } from './formats/openai-responses.js'
 import { palimpsest } from './formats/palimpsest.js'
+import { pi } from './formats/pi.js'
 import { isObject } from './json/shapes.js'
 import { readRecords } from './records.js'
 import { bytesSource, readText, type Source } from './source.js'
@@ -16,6 +17,7 @@ import { bytesSource, readText, type Source } from './source.js'
 export const FORMATS: readonly Format[] = [
   palimpsest,
   codex,
+  pi,
   dsh,
   geminiCli,
   geminiContents,

@@ -1,0 +1,101 @@
+import type { Finding } from '../../finding.js'
+import type { Json } from '../../json/shapes.js'
+import type { LineRecord } from '../../records.js'
+import { type Entry, entryOf, isHeader } from './session-entry.js'
+
+/** The entries of a file and the way from its root to its leaf, which is the last entry. */
+export interface SessionTree {
+  readonly header: Json | undefined
+  /** Of the header among the records, -1 where there is none: entries follow it. */
+  readonly headerAt: number
+  readonly entries: readonly Entry[]
+  /** Indices of entries, from the root on; nearly always rising. */
+  readonly path: readonly number[]
+}
+
+/** Reads a file once for its tree alone, in memory of some hundred bytes an entry. Reports what is wrong with its links. */
+export function readTree(records: Iterable<LineRecord>, report: (finding: Finding) => void): SessionTree {
+  const entries: Entry[] = []
+  let header: Json | undefined
+  let headerAt = -1
+  for (const record of records) {
+    if (header === undefined && isHeader(record.value) && entries.every(({ shows }) => shows === undefined)) {
+      header = record.value
+      headerAt = entries.length
+      entries.length = 0
+    } else entries.push(entryOf(record, `${String(header?.id ?? 'session')}/${entries.length}`))
+  }
+  if (!entries.some(({ hasId }) => hasId)) return { header, headerAt, entries, path: entries.map((_, i) => i) }
+  return { header, headerAt, entries, path: new TreeWalk(header, entries, report).path() }
+}
+
+// --- internal ---
+
+class TreeWalk {
+  readonly #byId = new Map<string, number>()
+  /** Entries whose id was read before: the first one counts. */
+  readonly #copies = new Set<number>()
+
+  constructor(
+    private readonly header: Json | undefined,
+    private readonly entries: readonly Entry[],
+    private readonly report: (finding: Finding) => void,
+  ) {}
+
+  path(): number[] {
+    const { entries } = this
+    for (const [i, entry] of entries.entries()) this.#index(entry, i)
+    const path: number[] = []
+    const seen = new Set<number>()
+    for (let at = this.#leaf(); at !== undefined && !seen.has(at); ) {
+      seen.add(at)
+      path.push(at)
+      const parent = this.#parentOf(at)
+      // What has no id can be nobody's parent: it stands on the way where it lies on it.
+      for (let i = at - 1; i > (parent ?? -1) && !entries[i]!.hasId; i--) path.push(i)
+      at = parent
+    }
+    return path.reverse()
+  }
+
+  #index(entry: Entry, i: number): void {
+    const where = `line ${entry.line}`
+    const first = this.#byId.get(entry.id)
+    if (first !== undefined) {
+      this.#copies.add(i)
+      const of = `line ${this.entries[first]!.line}`
+      this.report({ code: 'lineage.replayed-copy', severity: 'error', where, of })
+      return
+    }
+    this.#byId.set(entry.id, i)
+    if (entry.hasId || entry.shows === undefined) return
+    const derivedFrom = [String(this.header?.id ?? 'session'), i]
+    this.report({ code: 'event.missing-id', severity: 'error', where, derivedFrom })
+  }
+
+  #leaf(): number | undefined {
+    for (let i = this.entries.length - 1; i >= 0; i--) if (!this.#copies.has(i)) return i
+    return undefined
+  }
+
+  #parentOf(i: number): number | undefined {
+    const { parentId, line, id, hasId } = this.entries[i]!
+    if (parentId === null || i === 0) return undefined
+    if (parentId === undefined) return hasId ? undefined : this.#before(i)
+    const parent = this.#byId.get(parentId)
+    const where = `line ${line}`
+    if (parent === undefined) {
+      const before = this.#before(i)
+      const bridgedTo = before === undefined ? null : this.entries[before]!.id
+      this.report({ code: 'lineage.dangling-parent', severity: 'error', where, missing: parentId, bridgedTo })
+      return before
+    }
+    if (parent > i) this.report({ code: 'order.clock-disagrees', severity: 'error', where, id, parent: parentId })
+    return parent
+  }
+
+  #before(i: number): number | undefined {
+    for (let at = i - 1; at >= 0; at--) if (!this.#copies.has(at) && this.entries[at]!.hasId) return at
+    return undefined
+  }
+}
