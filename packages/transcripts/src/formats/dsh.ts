@@ -1,5 +1,6 @@
 import type { Format, Head, Import } from '../format.js'
 import { inspectRecord } from '../inspect.js'
+import { losslessJson } from '../json/lossless.js'
 import { isObject, type Json } from '../json/shapes.js'
 import { type LineRecord, readRecords } from '../records.js'
 import { bytesSource } from '../source.js'
@@ -96,7 +97,8 @@ interface RecordPlace {
 }
 
 /** `false`: reading ends here. */
-function importRecord(into: Import, log: DshImport, { value, text }: LineRecord, place: RecordPlace): boolean {
+function importRecord(into: Import, log: DshImport, { value: parsed, text }: LineRecord, place: RecordPlace): boolean {
+  const value = losslessJson(parsed) as Json
   const { isFirst, where, whereOf } = place
   if (value.type === 'session' && !('seq' in value)) {
     if (isFirst) return log.header(value, where)

@@ -2,6 +2,7 @@ import { crc32 } from 'node:zlib'
 import { isKnownType, isSurfaceType, type JsonObject, SESSION_FORMAT_VERSION } from '@palimpsest/session'
 import type { Format, Import } from '../format.js'
 import { inspectRecord } from '../inspect.js'
+import { losslessJson } from '../json/lossless.js'
 import { isObject, type Json, listOf, numberOf, stringOf } from '../json/shapes.js'
 import { type LineRecord, readRecords } from '../records.js'
 import { SequencedLog } from '../sequenced-log.js'
@@ -43,7 +44,8 @@ class OwnLog {
   }
 
   /** `false`: what follows may not be read. */
-  read({ value, text, line }: LineRecord): boolean {
+  read({ value: parsed, text, line }: LineRecord): boolean {
+    const value = losslessJson(parsed) as Json
     const where = `line ${line}`
     if (!hasGoodCrc(text)) {
       this.#isDamaged = true
