@@ -1,5 +1,8 @@
 import type { JsonValue } from '@palimpsest/session'
+import { Draft, messagesOf } from './draft.js'
 import type { HealOptions, OutgoingRequest, RequestToHeal, Target } from './request.js'
+import { isThinking, openLoop } from './rules/thinking.js'
+import { RULES } from './rules.js'
 
 /** One thing that the target would refuse or that healing changed. */
 export interface Change {
@@ -17,7 +20,7 @@ export interface Change {
 }
 
 export interface Left {
-  kind: 'text' | 'reasoning' | 'call' | 'result' | 'media' | 'tool-schema'
+  kind: 'text' | 'reasoning' | 'call' | 'result' | 'media' | 'tool-schema' | 'record'
   count: number
   reason: string
 }
@@ -35,17 +38,39 @@ export interface Healed {
 }
 
 /** The outgoing copy that the target accepts. A pure function; healing what is healed changes nothing. */
-export function heal(request: RequestToHeal, _target: Target, _options: HealOptions = {}): Healed {
-  const { messages, system, tools = [] } = request
+export function heal(request: RequestToHeal, target: Target, options: HealOptions = {}): Healed {
+  const draft = new Draft(request, target, options)
+  for (const rule of RULES) if (rule.targets.includes(target)) rule.heal(draft)
+  draft.entries = draft.entries.filter(({ pieces }) => pieces.length > 0)
+  const fallback = fallbackOf(draft)
   return {
-    request: { messages: [...messages], tools, ...(system !== undefined && { system }) },
-    origins: messages.map((_, i) => i),
-    changes: [],
-    loss: [],
+    request: draft.request(),
+    origins: draft.entries.map(({ given, origin }) => (given === undefined ? -1 : origin.message)),
+    changes: inOrder(draft.changes),
+    loss: draft.loss,
+    ...(fallback && { fallback }),
   }
 }
 
 /** What the target would refuse, without changing anything. */
 export function check(request: RequestToHeal, target: Target, options: HealOptions = {}): Change[] {
   return heal(request, target, options).changes
+}
+
+// --- internal ---
+
+function inOrder(changes: readonly Change[]): Change[] {
+  return [...changes].sort((a, b) => a.message - b.message || (a.part ?? -1) - (b.part ?? -1))
+}
+
+/** Signatures of an open tool loop may be refused whatever they look like: then it goes on without any of its thinking. */
+function fallbackOf(draft: Draft): OutgoingRequest | undefined {
+  if (draft.target !== 'anthropic') return undefined
+  const open = new Set(openLoop(draft).flat())
+  if (![...open].some(({ pieces }) => pieces.some(isThinking))) return undefined
+  const request = draft.request()
+  const entries = draft.entries.map(entry =>
+    open.has(entry) ? { ...entry, pieces: entry.pieces.filter(piece => !isThinking(piece)) } : entry,
+  )
+  return { ...request, messages: messagesOf(entries.filter(({ pieces }) => pieces.length > 0)), thinking: 'disabled' }
 }

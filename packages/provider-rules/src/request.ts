@@ -16,6 +16,10 @@ export interface HealOptions {
   thinking?: 'on' | 'off' | 'keep'
   /** `summary`: the request asks for a summary of the history. */
   purpose?: 'next' | 'summary'
+  /** The source keeps results that are no text by design: their JSON text is no damage. */
+  structuredResults?: boolean
+  /** `keep`: whoever sends the request can tell the provider of tools that it ran itself. Else they are left out. */
+  hosted?: 'keep'
 }
 
 /** What the target accepts, still in the terms of the log. */

@@ -1,0 +1,14 @@
+/** The texts that healing adds: short, fixed, and never a claim that something succeeded. */
+
+export const OUTCOME_UNKNOWN =
+  'This call was interrupted and its outcome is unknown: it may have run in part or in full. Check before retrying.'
+
+export const NO_OUTPUT = '(no output)'
+
+export const EARLIER_REMOVED = '(Earlier turns were removed.)'
+
+export const CONTINUE = 'Continue.'
+
+export function mediaLeftOut(kind: 'image' | 'file', why: string): string {
+  return `[${kind} left out: ${why}]`
+}
