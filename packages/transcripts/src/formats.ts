@@ -7,6 +7,7 @@ import { geminiCli } from './formats/gemini-cli.js'
 import { geminiContents } from './formats/gemini-contents.js'
 import { openaiChat } from './formats/openai-chat.js'
 import { openaiResponses } from './formats/openai-responses.js'
+import { opencode } from './formats/opencode.js'
 import { palimpsest } from './formats/palimpsest.js'
 import { pi } from './formats/pi.js'
 import { isObject } from './json/shapes.js'
@@ -20,6 +21,7 @@ export const FORMATS: readonly Format[] = [
   pi,
   dsh,
   geminiCli,
+  opencode,
   geminiContents,
   openaiResponses,
   anthropicMessages,
