@@ -2,6 +2,7 @@
 // Every figure is the median of several repetitions.
 import { Session } from '@palimpsest/session'
 import { median, runRows } from './rows.mjs'
+import { unwatched, watched } from './watched-turns.mjs'
 
 const measure = (repetitions, body) => {
   const times = []
@@ -90,4 +91,6 @@ await runRows({
   'replace one node + messages at 10⁵ nodes': { unit: 'ms', measure: messagesAfterReplace },
   'chunk + at / slice of the last ten at 10⁵': { unit: 'µs', measure: readTheLastTen },
   'fork: 10⁵ events against 12,000, equal surface': { unit: 'ms', measure: forkCost },
+  'append an agent’s turns through a host, invariants attached': { unit: 'µs', measure: watched },
+  '… invariants disposed': { unit: 'µs', measure: unwatched },
 })

@@ -78,6 +78,8 @@ export const targets = [
     most: 1 / 3,
   },
   { label: 'fork: 10⁵ events against 12,000, equal surface', most: 1.5 },
+  { label: 'append an agent’s turns through a host, invariants attached', most: 2 },
+  { label: '… invariants disposed', most: 1.2 },
   {
     label: 'JSONL, one flush per event (tmpfs)',
     suite: 'durable',
