@@ -11,13 +11,16 @@ export function assertRestorable(session: Session, node: number, storeFlag: stri
   if (surface.has(node) && surface.shadowed(node).length > 0) return
   const restoreOf = (seq: number) => `palimpsest restore ${id} ${seq}${storeFlag}`
   const [told] = nodesToldBy(session, event)
-  if (told !== undefined) throw refusal(`a ${event.type}, which tells of the replacement ${told}`, restoreOf(told))
+  if (told !== undefined) throw refusal(`${node}, the ${event.type} of the replacement ${told}`, restoreOf(told))
   const above = surface.coveredBy(node)
   if (above !== undefined) throw refusal(`${node} below ${above}`, `level by level: ${restoreOf(above)}`)
   if (explain(session, node).state === 'undone') {
     throw refusal(`${node}, which was undone already`, `palimpsest explain ${id} ${node}${storeFlag} tells by what`)
   }
-  throw refusal(`a ${event.type} that replaced nothing`, `palimpsest log ${id} --edits${storeFlag} lists what did`)
+  throw refusal(
+    `${node}, of type ${event.type}, which replaced nothing`,
+    `palimpsest log ${id} --edits${storeFlag} lists what did`,
+  )
 }
 
 // --- internal ---

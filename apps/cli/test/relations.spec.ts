@@ -19,7 +19,7 @@ import { findProblems } from '../src/doctor/findings.js'
 import { LogCheck } from '../src/doctor/log-check.js'
 import { KINDS, newStore } from './both-stores.js'
 
-const RUNS = Number(process.env.RANDOM_TURNS ?? 100)
+const RUNS = Number(process.env.RANDOM_TURNS ?? 60)
 
 /** What the doctor says of a log, read in pieces as a store hands it on. */
 function judge(session: Session, kept = session.surface.seqs()) {

@@ -12,7 +12,7 @@ import { asText } from '../view/as-text.js'
 import { eventLine } from '../view/event.js'
 import { instant } from '../view/figures.js'
 import { withExamples } from './examples.js'
-import { parseCount } from './parse-count.js'
+import { parseCount, seqOf } from './parse-count.js'
 
 export function explainCommand(): Command {
   const command = new Command('explain')
@@ -28,7 +28,7 @@ export function explainCommand(): Command {
 
 /** With one argument it is the seq. */
 async function explain(context: Context, id: string, number: number | undefined): Promise<ExitCode> {
-  const [given, seq] = number === undefined ? [undefined, parseCount(id)] : [id, number]
+  const [given, seq] = number === undefined ? [undefined, seqOf(id)] : [id, number]
   const { session, backend } = await readStored(context, given)
   const event = session.at(seq)
   if (event === undefined) throw unknownSeq(session, seq)

@@ -27,7 +27,8 @@ export async function listEdits(context: Context, given: string, filters: EditFi
   await scanLog(backend, id, events => {
     for (const event of events) if (event.seq < session.length) fold.add(event)
   })
-  const edits = choose(fold.finish(), filters)
+  const all = fold.finish()
+  const edits = choose(all, filters)
   const countTokens = await loadTokenizer()
   const rows: string[][] = []
   for (const edit of edits) {
@@ -38,7 +39,10 @@ export async function listEdits(context: Context, given: string, filters: EditFi
     else rows.push(rowOf(edit, { off, on, cost, countedBy }))
   }
   if (rows.length > 0) print(rows, out)
-  else out.line('No edits: the model sees what was said and done as it was logged.')
+  else if (all.length > 0) out.line(`No edits there; the log has ${all.length}.`)
+  else out.line('No edits: the model sees all that was said and done, as it was logged.')
+  if (stored.isHoled)
+    out.note(`${id}: edits behind the hole at event ${session.length} cannot be judged, and are not told`)
   return isIncomplete(stored) ? EXIT.failure : EXIT.ok
 }
 

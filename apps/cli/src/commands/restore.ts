@@ -7,7 +7,7 @@ import { EXIT, type ExitCode } from '../exit-codes.js'
 import { assertRestorable } from '../restorable.js'
 import { loadTokenizer, TOKENIZER } from '../tokenizer.js'
 import { withExamples } from './examples.js'
-import { parseCount } from './parse-count.js'
+import { parseCount, seqOf } from './parse-count.js'
 
 export function restoreCommand(): Command {
   const command = new Command('restore')
@@ -33,7 +33,7 @@ async function run(
   number: number | undefined,
   { reason }: { reason?: string },
 ): Promise<ExitCode> {
-  const [given, node] = number === undefined ? [undefined, parseCount(id)] : [id, number]
+  const [given, node] = number === undefined ? [undefined, seqOf(id)] : [id, number]
   const countTokens = await loadTokenizer()
   const edit = (session: Session) => {
     assertRestorable(session, node, context.storeFlag)
