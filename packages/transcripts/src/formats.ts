@@ -1,6 +1,8 @@
 import { readDocument } from './document.js'
 import type { Format, FormatName, Head } from './format.js'
 import { anthropicMessages } from './formats/anthropic-messages.js'
+import { claudeCode } from './formats/claude-code.js'
+import { claudeStream } from './formats/claude-stream.js'
 import { codex } from './formats/codex.js'
 import { dsh } from './formats/dsh.js'
 import { geminiCli } from './formats/gemini-cli.js'
@@ -17,6 +19,8 @@ import { bytesSource, readText, type Source } from './source.js'
 /** In the order in which they are asked: the ones with a mark of their own first, plain message lists last. */
 export const FORMATS: readonly Format[] = [
   palimpsest,
+  claudeCode,
+  claudeStream,
   codex,
   pi,
   dsh,

@@ -16,7 +16,10 @@ export interface Inside {
  * Looks for whole records in a line by walking JSON from each place where an object may begin: a stub in front of a
  * record fails where the joint breaks its grammar, and text inside a string that looks like a joint is never tried.
  */
-export function recordsInside(bytes: Uint8Array, isRecord: (value: Record<string, unknown>) => boolean = () => true): Inside {
+export function recordsInside(
+  bytes: Uint8Array,
+  isRecord: (value: Record<string, unknown>) => boolean = () => true,
+): Inside {
   const records: Uint8Array[] = []
   let before = 0
   let kept = 0

@@ -1,7 +1,7 @@
 /** Marks of what a text holds, gathered on the way. */
 export const SEEN = { nonAscii: 1, riskyEscape: 2, riskyNumber: 4, deep: 8 } as const
 
-/** A member that a walk looks for: its bytes, and what lies below it. `[]` is every element of a list. */
+/** Members that a walk looks for, each by a number of the caller's. `[]` is every element of a list, `''` the value itself. */
 export interface Wanted {
   readonly [key: string]: number | Wanted
 }
@@ -26,17 +26,15 @@ export class JsonWalk {
 
   constructor(wanted?: Wanted) {
     let count = 0
-    const build = (each: Wanted, isItem: boolean): Node => {
-      const keys: Key[] = []
-      let element: Node | undefined
-      for (const [name, below] of Object.entries(each)) {
-        const leaf = typeof below === 'number' ? below : -1
-        count = Math.max(count, leaf + 1)
-        const node = typeof below === 'number' ? { keys: [], element: undefined, leaf, isItem } : build(below, isItem)
-        if (name === '[]') element = typeof below === 'number' ? node : build(below, true)
-        else keys.push({ bytes: Buffer.from(name), node })
-      }
-      return { keys, element, leaf: -1, isItem }
+    const build = (below: Wanted | number, isItem: boolean): Node => {
+      const { '': own = -1, '[]': element, ...named } = typeof below === 'number' ? { '': below } : below
+      const leaf = Number(own)
+      count = Math.max(count, leaf + 1)
+      const keys = Object.entries(named).map(([name, each]) => ({
+        bytes: Buffer.from(name),
+        node: build(each!, isItem),
+      }))
+      return { keys, element: element === undefined ? undefined : build(element, true), leaf, isItem }
     }
     this.#root = wanted && build(wanted, false)
     this.starts = new Int32Array(count)
@@ -78,7 +76,8 @@ export class JsonWalk {
           depth -= 1
           at += 1
         } else isOpen = true
-      } else at = first === 0x2d || (first >= ZERO && first <= NINE) ? this.#number(bytes, at, end) : literal(bytes, at, end)
+      } else
+        at = first === 0x2d || (first >= ZERO && first <= NINE) ? this.#number(bytes, at, end) : literal(bytes, at, end)
       if (at < 0) {
         this.reached = Math.max(this.reached, start)
         return -1

@@ -1,0 +1,312 @@
+import type { AssistantPart, JsonObject, UserPart } from '@palimpsest/session'
+import type { Import } from '../../format.js'
+import { inspectRecord } from '../../inspect.js'
+import { RawTexts } from '../../json/raw-text.js'
+import { isObject, type Json, stringOf } from '../../json/shapes.js'
+import type { Replaced } from '../../log-builder.js'
+import type { Place } from '../../place.js'
+import { inputOfValue } from '../../tool-input.js'
+import { vendorOf } from '../../vendor.js'
+import { assistantPart, resultOf, userPart } from '../anthropic-blocks.js'
+import { finishReasonOf, usageOf } from './answer.js'
+import type { Lineage } from './lineage.js'
+import { losslessObject } from './lossless.js'
+import { blocksOf, messageOf } from './record.js'
+import type { RowIndex } from './row-index.js'
+import { FLAG, KIND } from './row-kinds.js'
+import type { ReadRow, RowReader } from './row-reader.js'
+
+/** Reads the rows a second time and writes what they hold, each exactly once. */
+export class RowWriter {
+  readonly #into: Import
+  readonly #rows: RowIndex
+  readonly #lineage: Lineage
+  readonly #reader: RowReader
+  readonly #written: Uint8Array
+  /** Prompts of the conversation up to a row: no message goes over one. */
+  readonly #prompts: Int32Array
+  readonly #waiting = new Map<number, number[]>()
+  readonly #toolNames = new Map<string, string>()
+  /** Texts that subagents were started with, by the call that did it. */
+  readonly #tasks = new Map<string, string>()
+  /** What an edited prompt takes the place of. */
+  readonly #stretches = new Map<number, Replaced>()
+  /** Seqs of messages that a compaction kept, by one of their rows. */
+  readonly #kept = new Map<number, number>()
+  readonly #isPreserved: ReadonlySet<number>
+  #model: string | undefined
+
+  constructor(into: Import, rows: RowIndex, lineage: Lineage, reader: RowReader) {
+    this.#into = into
+    this.#rows = rows
+    this.#lineage = lineage
+    this.#reader = reader
+    this.#written = new Uint8Array(rows.length)
+    this.#prompts = new Int32Array(rows.length)
+    let prompts = 0
+    for (let row = 0; row < rows.length; row++) {
+      if (this.#isLive(row) && rows.is(row, FLAG.prompt)) prompts += 1
+      this.#prompts[row] = prompts
+    }
+    this.#isPreserved = new Set([...lineage.summaries.values()].flatMap(({ preserved }) => preserved))
+  }
+
+  /** The model of the newest answer. */
+  get model(): string | undefined {
+    return this.#model
+  }
+
+  run(): void {
+    for (let row = 0; row < this.#rows.length; row++) if (!this.#isHeldBack(row)) this.#writeWithWaiting(row)
+    // Rows that wait for each other.
+    for (let row = 0; row < this.#rows.length; row++) this.#writeWithWaiting(row)
+  }
+
+  // --- internal ---
+
+  #isLive(row: number): boolean {
+    return this.#lineage.segments[row]! >= 0
+  }
+
+  /** Whether its parent stands behind it in the file, or waits for such a one. Rows of a written message do not wait. */
+  #isHeldBack(row: number): boolean {
+    if (!this.#isLive(row) || this.#written[row] === 1) return false
+    const parent = this.#lineage.parentOf(row)
+    if (parent < 0 || this.#written[parent] === 1 || !this.#isLive(parent)) return false
+    if (parent > row && this.#rows.is(row, FLAG.message)) this.#reportClock(row, parent)
+    const others = this.#waiting.get(parent)
+    if (others === undefined) this.#waiting.set(parent, [row])
+    else others.push(row)
+    return true
+  }
+
+  #reportClock(row: number, parent: number): void {
+    this.#into.report({
+      code: 'order.clock-disagrees',
+      severity: 'error',
+      where: `line ${this.#rows.lines[row]}`,
+      id: this.#reader.uuid(row),
+      parent: this.#reader.uuid(parent),
+    })
+  }
+
+  #writeWithWaiting(first: number): void {
+    const ready = [first]
+    for (let row = ready.pop(); row !== undefined; row = ready.pop()) {
+      if (this.#written[row] === 1) continue
+      const rows = this.#rowsOfMessage(row)
+      for (const each of rows) this.#written[each] = 1
+      this.#write(row, rows)
+      for (const each of rows.reverse()) {
+        ready.push(...(this.#waiting.get(each) ?? []).reverse())
+        this.#waiting.delete(each)
+      }
+    }
+  }
+
+  /** The rows of one API message: this one, and later ones of the same id, wherever they lie. */
+  #rowsOfMessage(row: number): number[] {
+    const rows = [row]
+    const { segments, replacedBy } = this.#lineage
+    if (this.#rows.messageOf[row]! < 0) return rows
+    for (let next = this.#rows.nextOfMessage[row]!; next >= 0; next = this.#rows.nextOfMessage[next]!) {
+      if (this.#prompts[next] !== this.#prompts[row]) break
+      const isSame = segments[next] === segments[row] && replacedBy.get(next) === replacedBy.get(row)
+      if (isSame && this.#written[next] === 0) rows.push(next)
+    }
+    return rows
+  }
+
+  #write(row: number, rows: readonly number[]): void {
+    const { replacedBy, summaries } = this.#lineage
+    const edit = replacedBy.get(row)
+    const summary = summaries.get(row)
+    const isMessage = this.#rows.is(row, FLAG.message) && (this.#isLive(row) || edit !== undefined)
+    if (summary !== undefined) this.#summary(row, summary.preserved)
+    else if (this.#rows.kinds[row] === KIND.attachment && this.#isLive(row)) this.#attachment(row)
+    else if (!isMessage || this.#rows.is(row, FLAG.failed) || this.#rows.is(row, FLAG.summary)) {
+      for (const each of rows) this.#note(each)
+    } else this.#message(row, rows, edit)
+  }
+
+  #message(row: number, rows: readonly number[], edit: number | undefined): void {
+    const { log } = this.#into
+    const size = log.surface.length
+    this.#messages(rows)
+    const added = log.surface.slice(size)
+    if (added.length === 0) return
+    if (edit !== undefined) {
+      const start = this.#stretches.get(edit)?.start ?? added[0]!
+      this.#stretches.set(edit, { start, end: added.at(-1)! })
+    }
+    if (rows.every(each => this.#isPreserved.has(each))) for (const seq of added) this.#kept.set(seq, row)
+  }
+
+  /** Rows of one message, or of a user. */
+  #messages(rows: readonly number[]): void {
+    const read = rows.flatMap(row => {
+      const each = this.#read(row)
+      return each === undefined ? [] : [{ row, ...each }]
+    })
+    const [first] = read
+    if (first === undefined) return
+    if (this.#rows.kinds[first.row] === KIND.assistant) this.#assistant(read)
+    else this.#user(first.row, first.record)
+  }
+
+  #assistant(rows: readonly ({ row: number } & ReadRow)[]): void {
+    const parts: AssistantPart[] = []
+    const places: string[] = []
+    for (const { row, record, text } of rows) {
+      const raw = new RawTexts(text)
+      for (const { block, at } of blocksOf(messageOf(record) ?? {})) {
+        const own =
+          at === undefined || block.type !== 'tool_use' ? undefined : raw.at(['message', 'content', at, 'input'])
+        const part = assistantPart(block, inputOfValue(block.input, own))
+        if (part.type === 'tool-call') this.#noteCall(part.toolCallId, part.toolName, block.input)
+        parts.push(part)
+        places.push(`line ${this.#rows.lines[row]}`)
+      }
+    }
+    const message = messageOf(rows.at(-1)!.record) ?? {}
+    const model = stringOf(message.model)
+    const place = { ...this.#place(rows[0]!.row), parts: places }
+    if (model !== undefined) {
+      this.#model = model
+      this.#into.log.header({ model, settings: {} }, place)
+    }
+    const finishReason = finishReasonOf(rows.map(({ record }) => messageOf(record)?.stop_reason))
+    this.#into.log.assistant(parts, place, {
+      model,
+      vendor: vendorOf('anthropic', model),
+      usage: usageOf(message.usage),
+      ...(finishReason && { finishReason }),
+    })
+  }
+
+  #user(row: number, record: Json): void {
+    const place = this.#place(row)
+    const blocks = blocksOf(messageOf(record) ?? {}).map(({ block }) => block)
+    const results = blocks.filter(({ type }) => type === 'tool_result')
+    const rest = blocks.filter(({ type }) => type !== 'tool_result')
+    if (blocks.slice(0, results.length).some(({ type }) => type !== 'tool_result')) {
+      const ids = results.map(block => stringOf(block.tool_use_id) ?? '')
+      this.#into.report({ code: 'order.result-not-leading', severity: 'error', where: place.where, ids })
+    }
+    for (const block of results) {
+      const toolCallId = stringOf(block.tool_use_id) ?? ''
+      const toolName = this.#toolNames.get(toolCallId)
+      this.#into.log.result({ toolCallId, toolName, ...resultOf(block) }, { ...place, parts: [place.where] })
+    }
+    if (rest.length > 0 || results.length === 0) this.#said(row, rest.map(userPart), record, place)
+  }
+
+  #said(row: number, parts: UserPart[], record: Json, place: Place): void {
+    const { log } = this.#into
+    const whole = { ...place, parts: parts.map(() => place.where) }
+    const [first] = parts
+    if (first?.type === 'text' && first.text.startsWith(INTERRUPTED)) {
+      log.context(parts, 'claude-code/interrupt', whole)
+      log.endTurn(place, { kind: 'interrupted' })
+    } else if (record.isMeta === true) log.context(parts, 'claude-code/meta', whole)
+    else {
+      const replacing = this.#stretches.get(row)
+      this.#stretches.delete(row)
+      log.user(parts, whole, replacing && { replacing })
+    }
+  }
+
+  /** Takes the place of all that is visible but for what was kept, which goes on behind it. */
+  #summary(row: number, preserved: readonly number[]): void {
+    const { log } = this.#into
+    const read = this.#read(row)
+    if (read === undefined) return
+    const { surface } = log
+    const kept = new Set(preserved)
+    let from = surface.length
+    while (from > 0 && kept.has(this.#kept.get(surface[from - 1]!) ?? -1)) from--
+    const isTail = new Set(surface.slice(from).map(seq => this.#kept.get(seq))).size >= this.#messagesIn(preserved)
+    const until = isTail && from > 0 ? from : surface.length
+    const replacing = until === 0 ? undefined : { start: surface[0]!, end: surface[until - 1]! }
+    const isAgain = until === surface.length
+    const place = this.#place(row)
+    const parts = blocksOf(messageOf(read.record) ?? {}).map(({ block }) => userPart(block))
+    const whole = { ...place, parts: parts.map(() => place.where) }
+    log.context(parts, 'compaction', whole, replacing && { replacing })
+    this.#kept.clear()
+    if (isAgain) this.#again(preserved)
+  }
+
+  /** How many messages the rows are of. */
+  #messagesIn(rows: readonly number[]): number {
+    return this.#grouped(rows).length
+  }
+
+  #grouped(rows: readonly number[]): number[][] {
+    const groups: number[][] = []
+    const byMessage = new Map<number, number[]>()
+    for (const row of rows) {
+      if (!this.#rows.is(row, FLAG.message) || this.#rows.is(row, FLAG.failed)) continue
+      const message = this.#rows.messageOf[row]!
+      const group = message < 0 ? undefined : byMessage.get(message)
+      if (group !== undefined) group.push(row)
+      else {
+        groups.push([row])
+        if (message >= 0) byMessage.set(message, groups.at(-1)!)
+      }
+    }
+    return groups
+  }
+
+  /** What was kept and does not stand at the end: said once more. */
+  #again(preserved: readonly number[]): void {
+    for (const rows of this.#grouped(preserved)) this.#messages(rows)
+  }
+
+  /** Typed while the agent worked: part of the conversation. Other attachments the agent renders anew. */
+  #attachment(row: number): void {
+    const read = this.#read(row)
+    const attachment = isObject(read?.record.attachment) ? read.record.attachment : {}
+    const blocks = attachment.type === 'queued_command' ? blocksOf({ content: attachment.prompt }) : []
+    if (read === undefined || blocks.length === 0) return this.#note(row)
+    const place = this.#place(row)
+    this.#into.log.user(
+      blocks.map(({ block }) => userPart(block)),
+      { ...place, parts: blocks.map(() => place.where) },
+    )
+  }
+
+  #note(row: number): void {
+    const record = this.#read(row)?.record
+    if (record === undefined) return
+    const type = `import/claude-code.${stringOf(record.type) ?? 'unknown'}`
+    const task = this.#rows.is(row, FLAG.sidechain) && this.#rows.parents[row]! < 0 ? this.#taskOf(record) : undefined
+    const data = task === undefined ? record : { ...record, spawnedBy: { toolCallId: task } }
+    this.#into.log.note(type, data as JsonObject, this.#place(row))
+  }
+
+  #noteCall(id: string, name: string, input: unknown): void {
+    this.#toolNames.set(id, name)
+    if (isObject(input) && typeof input.prompt === 'string' && 'subagent_type' in input)
+      this.#tasks.set(input.prompt, id)
+  }
+
+  #taskOf(record: Json): string | undefined {
+    const content = messageOf(record)?.content
+    return typeof content === 'string' ? this.#tasks.get(content) : undefined
+  }
+
+  #read(row: number): ReadRow | undefined {
+    const read = this.#reader.read(row)
+    if (read === undefined || !this.#rows.is(row, FLAG.risky)) return read
+    const record = losslessObject(read.record)
+    inspectRecord(read.text, record, `line ${this.#rows.lines[row]}`, this.#into.report)
+    return { ...read, record }
+  }
+
+  #place(row: number): Place {
+    return { where: `line ${this.#rows.lines[row]}`, time: this.#rows.times[row] }
+  }
+}
+
+const INTERRUPTED = '[Request interrupted by user'
