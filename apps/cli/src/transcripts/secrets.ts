@@ -1,6 +1,5 @@
 import type { JsonValue } from '@palimpsest/session'
 import type { Finding, Source } from '@palimpsest/transcripts'
-import type { SecretLintCoreConfig } from '@secretlint/types'
 import { isOpaque } from './opaque.js'
 import { recordsToScan } from './records-to-scan.js'
 
@@ -55,9 +54,10 @@ const BATCH_CHARACTERS = 1 << 20
 const NO_SECRETS = new Set(['AWSAccountID'])
 const AWS_KEY_ID = /(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?![A-Za-z0-9])/g
 
-let rules:
-  | Promise<{ lintSource: typeof import('@secretlint/core').lintSource; config: SecretLintCoreConfig }>
-  | undefined
+type Lint = typeof import('@secretlint/core').lintSource
+type Config = Parameters<Lint>[0]['options']['config']
+
+let rules: Promise<{ lintSource: Lint; config: Config }> | undefined
 
 /** Loaded when the first text is looked at: half a megabyte of rules. */
 function loadRules() {
@@ -75,7 +75,7 @@ function loadRules() {
         options: rule.meta.id.endsWith('-aws') ? { enableIDScanRule: true } : {},
       })),
     }
-    return { lintSource, config: config as unknown as SecretLintCoreConfig }
+    return { lintSource, config: config as unknown as Config }
   })()
   return rules
 }
