@@ -1,17 +1,21 @@
 import { readDocument } from './document.js'
 import type { Format, FormatName, Head } from './format.js'
+import { aiSdkStream } from './formats/ai-sdk-stream.js'
 import { anthropicMessages } from './formats/anthropic-messages.js'
 import { claudeCode } from './formats/claude-code.js'
 import { claudeStream } from './formats/claude-stream.js'
+import { cline } from './formats/cline.js'
 import { codex } from './formats/codex.js'
 import { dsh } from './formats/dsh.js'
 import { geminiCli } from './formats/gemini-cli.js'
 import { geminiContents } from './formats/gemini-contents.js'
+import { langchain } from './formats/langchain.js'
 import { openaiChat } from './formats/openai-chat.js'
 import { openaiResponses } from './formats/openai-responses.js'
 import { opencode } from './formats/opencode.js'
 import { palimpsest } from './formats/palimpsest.js'
 import { pi } from './formats/pi.js'
+import { sweAgent } from './formats/swe-agent.js'
 import { isObject } from './json/shapes.js'
 import { readRecords } from './records.js'
 import { bytesSource, readText, type Source } from './source.js'
@@ -26,6 +30,10 @@ export const FORMATS: readonly Format[] = [
   dsh,
   geminiCli,
   opencode,
+  sweAgent,
+  cline,
+  langchain,
+  aiSdkStream,
   geminiContents,
   openaiResponses,
   anthropicMessages,

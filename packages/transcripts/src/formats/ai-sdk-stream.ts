@@ -1,0 +1,64 @@
+import type { Format, Import } from '../format.js'
+import { parseJson } from '../json/scan-json.js'
+import { isObject, type Json, listOf, objectsOf } from '../json/shapes.js'
+import { readRecords } from '../records.js'
+import { readText } from '../source.js'
+import { AiSdkChunks, isChunk } from './ai-sdk-chunks.js'
+import { AiSdkMessages, isAiSdkMessage } from './ai-sdk-messages.js'
+import { listsIn, openList } from './message-list.js'
+
+/**
+ * The Vercel AI SDK: the chunks of a UI message stream (an array, a line each, or server-sent events), and the messages
+ * that they are folded into (`UIMessage[]`, `ModelMessage[]`).
+ */
+export const aiSdkStream: Format = {
+  name: 'ai-sdk-stream',
+  detect: head => isStream(head.document() ?? head.records) || listsIn(head, ['messages']).some(isMessages),
+  import: importAiSdk,
+}
+
+// --- internal ---
+
+function isStream(document: unknown): boolean {
+  const chunks = listOf(document)
+  return chunks.length > 0 && chunks.every(isChunk)
+}
+
+function isMessages({ items }: { items: readonly unknown[] }): boolean {
+  const messages = objectsOf(items).map(([, message]) => message)
+  return messages.length > 0 && messages.some(isAiSdkMessage) && messages.every(({ role }) => typeof role === 'string')
+}
+
+function importAiSdk(into: Import): void {
+  const chunks = chunksOf(into)
+  if (chunks === undefined) new AiSdkMessages(into, openList(into, ['messages'])).run()
+  else new AiSdkChunks(into).run(chunks)
+}
+
+interface PlacedChunk {
+  chunk: Json
+  where: string
+}
+
+/** `undefined`: it is no stream. */
+function chunksOf(into: Import): PlacedChunk[] | undefined {
+  const text = readText(into.source)
+  if (/^(?:data|event|id|retry|):/.test(text)) return sentEvents(text)
+  const document = parseJson(text)?.value
+  if (Array.isArray(document)) {
+    const chunks = objectsOf(document).map(([i, chunk]) => ({ chunk, where: `messages[${i}]` }))
+    return isStream(document) ? chunks : undefined
+  }
+  if (isObject(document)) return isChunk(document) ? [{ chunk: document, where: 'file' }] : undefined
+  const lines = [...readRecords(into.source, { report: into.report })]
+  return lines.some(({ value }) => isChunk(value))
+    ? lines.map(({ value, line }) => ({ chunk: value, where: `line ${line}` }))
+    : undefined
+}
+
+function sentEvents(text: string): PlacedChunk[] {
+  return text.split('\n').flatMap((line, i) => {
+    const chunk = line.startsWith('data:') ? parseJson(line.slice('data:'.length))?.value : undefined
+    return isObject(chunk) ? [{ chunk, where: `line ${i + 1}` }] : []
+  })
+}

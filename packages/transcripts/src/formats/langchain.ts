@@ -1,0 +1,54 @@
+import type { Format, Head, Import } from '../format.js'
+import { inspectRecord } from '../inspect.js'
+import { parseJson } from '../json/scan-json.js'
+import { isObject, listOf } from '../json/shapes.js'
+import { readRecords } from '../records.js'
+import { readText } from '../source.js'
+import { LangchainConversation } from './langchain-conversation.js'
+import { LangchainImport } from './langchain-import.js'
+import { messageOf } from './langchain-message.js'
+
+/**
+ * LangChain and LangGraph: lists of serialised messages (constructors, or dicts with a `type`), states that hold such a
+ * list, and recorded streams of states and message chunks.
+ */
+export const langchain: Format = {
+  name: 'langchain',
+  detect: (head: Head) => holdsMessage(head.document() ?? head.records, 0),
+  import: importLangchain,
+}
+
+// --- internal ---
+
+/** Whether a message of LangChain's is near the beginning. */
+function holdsMessage(value: unknown, depth: number): boolean {
+  if (messageOf(value) !== undefined) return true
+  if (depth > 4) return false
+  if (Array.isArray(value)) return value.slice(0, 3).some(each => holdsMessage(each, depth + 1))
+  if (!isObject(value) || 'role' in value) return false
+  return ['messages', 'values', 'channel_values', 'checkpoint', 'output', 'input'].some(key =>
+    holdsMessage(value[key], depth + 1),
+  )
+}
+
+function importLangchain(into: Import): void {
+  const document = parseJson(readText(into.source))
+  const conversation = new LangchainConversation(into)
+  if (document === undefined) {
+    for (const { value, text, line } of readRecords(into.source, { report: into.report })) {
+      inspectRecord(text, value, `line ${line}`, into.report)
+      conversation.add(value, `line ${line}`)
+    }
+  } else {
+    for (const [where, entry] of entriesOf(document.value)) {
+      inspectRecord(JSON.stringify(entry), entry, where, into.report)
+      conversation.add(entry, where)
+    }
+  }
+  new LangchainImport(into).run(conversation.messages)
+}
+
+function entriesOf(document: unknown): [string, unknown][] {
+  if (!Array.isArray(document)) return [['', document]]
+  return listOf(document).map((entry, i) => [`messages[${i}]`, entry])
+}
