@@ -1,4 +1,5 @@
-import { foldSurface, type Session, type SessionEvent, type SurfaceMarker } from '@palimpsest/session'
+import type { Session, SessionEvent, SurfaceMarker } from '@palimpsest/session'
+import { NaiveSurface } from '../naive-surface.js'
 import type { LogJudge, Relation, Violation } from '../relation.js'
 
 export const surfaceFolds: Relation = {
@@ -9,7 +10,7 @@ export const surfaceFolds: Relation = {
 
 // --- internal ---
 
-/** Up to this size the whole surface is compared at each message: a fold costs less than the message did. */
+/** Up to this size the whole surface is compared at each message: that costs less than the message did. */
 const SMALL = 64
 
 /**
@@ -17,12 +18,11 @@ const SMALL = 64
  * next. An append to a large surface is judged by its size and end; edits and ends of turns by the whole.
  */
 function createJudge(session: Session): LogJudge {
-  const markers: SurfaceMarker[] = []
+  const folded = new NaiveSurface()
   let size: number | undefined
   return event => {
     const { seq, type, surfaceOp } = event
-    // No more of it is kept, so that a stored log of any length can be judged as it is read.
-    if (surfaceOp !== undefined) markers.push({ seq, type, surfaceOp } as SurfaceMarker)
+    if (surfaceOp !== undefined) folded.fold(event as SurfaceMarker)
     if (seq !== session.length - 1) {
       size = undefined
       return undefined
@@ -33,30 +33,25 @@ function createJudge(session: Session): LogJudge {
     size = surface.size
     const isPlain = surfaceOp === 'append' && before !== undefined && size > SMALL
     if (isPlain && size === before + 1 && surface.last === seq) return undefined
-    return compareWhole(session, markers, seq)
+    return compareWhole(session, folded, seq)
   }
 }
 
-function compareWhole(
-  session: Session,
-  markers: readonly SurfaceMarker[],
-  seq: SessionEvent['seq'],
-): Violation | undefined {
+/** After a violation the surface that was kept is what counts. */
+function compareWhole(session: Session, folded: NaiveSurface, seq: SessionEvent['seq']): Violation | undefined {
   const kept = session.surface.seqs()
-  const folded = foldOf(markers)
-  if (folded === undefined)
-    return { seqs: [seq], message: 'expected markers that fold, found an edit of what is not on the surface' }
-  const differs = folded.findIndex((each, i) => each !== kept[i])
-  if (differs === -1 && kept.length === folded.length) return undefined
-  const place = differs === -1 ? folded.length : differs
-  const [expected, found] = [folded[place] ?? 'the end', kept[place] ?? 'the end']
-  return { seqs: [seq], message: `expected ${expected} at position ${place} of the surface, found ${found}` }
+  const message = folded.isLost ? LOST : differenceOf(folded.seqs, kept)
+  if (message === undefined) return undefined
+  folded.resume(kept)
+  return { seqs: [seq], message }
 }
 
-function foldOf(markers: readonly SurfaceMarker[]): readonly number[] | undefined {
-  try {
-    return foldSurface(markers)
-  } catch {
-    return undefined
-  }
+const LOST = 'expected markers that fold, found an edit of what is not on the surface'
+
+function differenceOf(folded: readonly number[], kept: readonly number[]): string | undefined {
+  let place = 0
+  while (place < folded.length && folded[place] === kept[place]) place++
+  if (place === folded.length && kept.length === folded.length) return undefined
+  const [expected, found] = [folded[place] ?? 'the end', kept[place] ?? 'the end']
+  return `expected ${expected} at position ${place} of the surface, found ${found}`
 }

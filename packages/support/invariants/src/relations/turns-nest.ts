@@ -1,5 +1,5 @@
 import type { SessionEvent } from '@palimpsest/session'
-import { citesLoss, type Relation } from '../relation.js'
+import { citesLoss, type Relation, type Violation } from '../relation.js'
 
 export const turnsNest: Relation = {
   name: 'turns-nest',
@@ -10,12 +10,9 @@ export const turnsNest: Relation = {
     return event => {
       // What repair could not read may have held any number of turns.
       if (event.type === 'log/lost') at = UNKNOWN
-      const expected = expectedAt(at, event)
-      const found = placeOf(event)
+      const before = at
       at = nextPlace(at, event)
-      if (expected === undefined || found === undefined || expected === found || citesLoss(session, event))
-        return undefined
-      return { seqs: [event.seq], message: `expected ${event.type} in ${expected}, found ${found}` }
+      return fits(before, event) || citesLoss(session, event) ? undefined : misplaced(before, event)
     }
   },
 }
@@ -32,9 +29,41 @@ interface Place {
 
 const UNKNOWN: Place = { turn: Number.NaN, isTurnOpen: false, step: Number.NaN, isStepOpen: false }
 
-/** Where the event must lie, in words; `undefined` where it may lie anywhere. */
-function expectedAt({ turn, isTurnOpen, step, isStepOpen }: Place, event: SessionEvent): string | undefined {
-  if (Number.isNaN(turn)) return undefined
+/** Whether the event lies where it may. What names no turn may lie anywhere. */
+function fits(at: Place, event: SessionEvent): boolean {
+  const { turn, step } = Object(event.data) as { turn?: number; step?: number }
+  if (turn === undefined || Number.isNaN(at.turn)) return true
+  const isHere = at.isTurnOpen && turn === at.turn
+  switch (event.type) {
+    case 'turn/start':
+      return !at.isTurnOpen && turn === at.turn + 1
+    case 'turn/end':
+      return isHere && !at.isStepOpen
+    case 'step/start':
+      return isHere && !at.isStepOpen && step === at.step + 1
+    case 'step/end':
+    case 'assistant/chunk':
+    case 'assistant/message':
+    case 'tool/call':
+    case 'tool/settled':
+    case 'tool/result':
+      return (isHere && at.isStepOpen && step === at.step) || isEdit(event)
+    case 'user/message':
+    case 'context/message':
+    case 'steering/message':
+      return isHere || isEdit(event)
+    default:
+      return true
+  }
+}
+
+function misplaced(at: Place, event: SessionEvent): Violation {
+  const expected = expectedAt(at, event)
+  return { seqs: [event.seq], message: `expected ${event.type} in ${expected}, found ${placeOf(event)}` }
+}
+
+/** Where an event that does not fit must lie, in words. */
+function expectedAt({ turn, isTurnOpen, step, isStepOpen }: Place, event: SessionEvent): string {
   switch (event.type) {
     case 'turn/start':
       return isTurnOpen ? `no turn while ${turn} is open` : `turn ${turn + 1}`
@@ -42,19 +71,12 @@ function expectedAt({ turn, isTurnOpen, step, isStepOpen }: Place, event: Sessio
       return isStepOpen ? `step ${step}, which is open` : openTurn(turn, isTurnOpen)
     case 'step/start':
       return isStepOpen ? `no step while ${step} is open` : `${openTurn(turn, isTurnOpen)} step ${step + 1}`
-    case 'step/end':
-    case 'assistant/chunk':
-    case 'assistant/message':
-    case 'tool/call':
-    case 'tool/settled':
-    case 'tool/result':
-      return isEdit(event) ? undefined : `${openTurn(turn, isTurnOpen)} ${isStepOpen ? `step ${step}` : 'no step'}`
     case 'user/message':
     case 'context/message':
     case 'steering/message':
-      return isEdit(event) || event.data.turn === undefined ? undefined : openTurn(turn, isTurnOpen)
+      return openTurn(turn, isTurnOpen)
     default:
-      return undefined
+      return `${openTurn(turn, isTurnOpen)} ${isStepOpen ? `step ${step}` : 'no step'}`
   }
 }
 
@@ -65,9 +87,8 @@ function isEdit({ surfaceOp }: SessionEvent): boolean {
   return surfaceOp !== undefined && surfaceOp !== 'append'
 }
 
-function placeOf({ data }: SessionEvent): string | undefined {
-  const { turn, step } = Object(data) as { turn?: number; step?: number }
-  if (turn === undefined) return undefined
+function placeOf({ data }: SessionEvent): string {
+  const { turn, step } = data as { turn: number; step?: number }
   return step === undefined ? `turn ${turn}` : `turn ${turn} step ${step}`
 }
 
