@@ -13,6 +13,7 @@ import { langchain } from './formats/langchain.js'
 import { openaiChat } from './formats/openai-chat.js'
 import { openaiResponses } from './formats/openai-responses.js'
 import { opencode } from './formats/opencode.js'
+import { openhands } from './formats/openhands.js'
 import { palimpsest } from './formats/palimpsest.js'
 import { pi } from './formats/pi.js'
 import { sweAgent } from './formats/swe-agent.js'
@@ -30,6 +31,7 @@ export const FORMATS: readonly Format[] = [
   dsh,
   geminiCli,
   opencode,
+  openhands,
   sweAgent,
   cline,
   langchain,
