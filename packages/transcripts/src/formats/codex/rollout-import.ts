@@ -125,7 +125,7 @@ export class RolloutImport {
   }
 
   #modelItem(item: Json, place: Place): void {
-    if (this.#answer === undefined || this.#answer.isOver || this.#answer.parts.length > PARTS_LIMIT) {
+    if (this.#answer === undefined || this.#answer.isOver || isNextAnswer(this.#answer, item)) {
       this.#flush()
       this.#answer = this.#beginAnswer(place)
     }
@@ -341,6 +341,12 @@ const QUEUE_LIMIT = 2000
 const PARTS_LIMIT = 500
 /** Characters of typed text that a compaction without a history of its own keeps. */
 const PROMPTS_KEPT = 80_000
+
+/** What follows an answer's own message, and is no call, is of another answer. */
+function isNextAnswer({ parts }: Answer, { type }: Json): boolean {
+  const isCall = type !== 'message' && type !== 'reasoning'
+  return parts.length > PARTS_LIMIT || (!isCall && parts.at(-1)?.type === 'text')
+}
 
 function usageOf(last: Json): Usage {
   const usage = {

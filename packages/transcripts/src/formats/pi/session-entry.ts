@@ -14,6 +14,8 @@ export interface Entry {
   readonly shows: 'message' | 'result' | 'compaction' | undefined
   readonly calls: readonly string[]
   readonly answers: string | undefined
+  /** A command that the user ran by hand, with its output: equal for equal ones. */
+  readonly command: string | undefined
   readonly compaction: { readonly isVoid: boolean; readonly keepId?: string; readonly keepIndex?: number } | undefined
 }
 
@@ -38,13 +40,9 @@ export function entryOf({ line, value }: LineRecord, derivedId: string): Entry {
     shows: shownAs(value, message),
     calls: callsOf(message),
     answers: message.role === 'toolResult' ? stringOf(message.toolCallId) : undefined,
+    command: message.role === 'bashExecution' ? JSON.stringify([message.command, message.output]) : undefined,
     compaction: value.type === 'compaction' ? compactionOf(value) : undefined,
   }
-}
-
-/** Nothing came of the request: no message. */
-export function isFailedAttempt({ stopReason, content }: Json): boolean {
-  return (stopReason === 'error' || stopReason === 'aborted') && objectsOf(content).length === 0
 }
 
 // --- internal ---
@@ -60,6 +58,11 @@ function shownAs({ type, summary, message }: Json, { role, excludeFromContext, .
   if (role === 'assistant') return isFailedAttempt(rest) ? undefined : 'message'
   if (role === 'bashExecution') return excludeFromContext === true ? undefined : 'message'
   return SAID.has(String(role)) ? 'message' : undefined
+}
+
+/** Nothing came of the request: no message. */
+function isFailedAttempt({ stopReason, content }: Json): boolean {
+  return (stopReason === 'error' || stopReason === 'aborted') && objectsOf(content).length === 0
 }
 
 const SAID = new Set(['user', 'developer', 'custom', 'hookMessage'])

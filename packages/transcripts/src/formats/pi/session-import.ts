@@ -35,7 +35,7 @@ export class SessionImport {
 
   constructor(
     private readonly into: Import,
-    tree: SessionTree,
+    private readonly tree: SessionTree,
     private readonly plan: CompactionPlan,
   ) {
     this.#branches = new LeftBranches(tree, into.log)
@@ -57,9 +57,10 @@ export class SessionImport {
       return
     }
     if (move.leaves !== undefined) this.#replacing = move.leaves
-    if (at !== undefined) inspectRecord(text, value, place.where, this.into.report)
+    if (at !== undefined) inspectRecord(withoutCosts(text, message), value, place.where, this.into.report)
     const before = this.into.log.length
-    const node = this.#write({ value, text, place }, message, at)
+    const isSaid = !SAYING.has(String(value.type)) || this.tree.entries[index]!.shows !== undefined
+    const node = isSaid ? this.#write({ value, text, place }, message, at) : this.#unsaid(message, place)
     if (at !== undefined) this.#nodes[at] = value.type === 'compaction' ? -1 : (node ?? -1)
     this.#branches.entered(this.#replacing?.start)
     if (this.into.log.length === before) this.#note(stringOf(value.type) ?? 'entry', value, place)
@@ -100,6 +101,12 @@ export class SessionImport {
     }
   }
 
+  /** A message that the model does not see. */
+  #unsaid({ role, excludeFromContext }: Json, { where }: Place): undefined {
+    if (role !== 'bashExecution' || excludeFromContext === true) return
+    this.into.lose({ kind: 'text', count: 1, reason: 'the same command gave the same output again later', where })
+  }
+
   #message(record: Record, message: Json): number | undefined {
     const { place } = record
     switch (message.role) {
@@ -114,7 +121,6 @@ export class SessionImport {
       case 'toolResult':
         return this.#result(message, place)
       case 'bashExecution':
-        if (message.excludeFromContext === true) return undefined
         return this.#context(record, [{ type: 'text', text: commandText(message) }], 'bashExecution')
       case 'developer':
         return this.#context(record, shownParts(message.content), 'developer', 'developer')
@@ -126,10 +132,9 @@ export class SessionImport {
     }
   }
 
-  #answer({ text, place }: Record, message: Json): number | undefined {
+  #answer({ text, place }: Record, message: Json): number {
     const parts = answerParts(message, text)
     const { finishReason, interrupted } = finishOf(message.stopReason)
-    if (parts.length === 0 && interrupted) return undefined
     const [provider, model] = [stringOf(message.provider), stringOf(message.model)]
     this.#useModel(provider, model, place)
     const usage = usageOf(message.usage)
@@ -153,9 +158,8 @@ export class SessionImport {
     return seq
   }
 
-  #summary(record: Record): number | undefined {
+  #summary(record: Record): number {
     const summary = stringOf(record.value.summary) ?? ''
-    if (summary.trim() === '') return undefined
     return this.#context(record, [{ type: 'text', text: branchText(summary) }], 'branch_summary')
   }
 
@@ -215,9 +219,15 @@ export class SessionImport {
   }
 }
 
+const SAYING = new Set(['message', 'branch_summary'])
 const USER = new Set(['role', 'content', 'timestamp'])
 const ANSWER = new Set(['role', 'content'])
 const RESULT = new Set(['role', 'content', 'timestamp', 'toolCallId', 'toolName', 'isError'])
+
+/** Prices are long fractions, and sent to nobody: looking at their digits would cost more than all else. */
+function withoutCosts(text: string, { usage }: Json): string {
+  return isObject(usage) ? text.replace(JSON.stringify(usage), '0') : text
+}
 
 function placed(place: Place, parts: readonly unknown[]): Place {
   return { ...place, parts: parts.map(() => place.where) }

@@ -25,11 +25,24 @@ export function readTree(records: Iterable<LineRecord>, report: (finding: Findin
       entries.length = 0
     } else entries.push(entryOf(record, `${String(header?.id ?? 'session')}/${entries.length}`))
   }
-  if (!entries.some(({ hasId }) => hasId)) return { header, headerAt, entries, path: entries.map((_, i) => i) }
-  return { header, headerAt, entries, path: new TreeWalk(header, entries, report).path() }
+  const hasIds = entries.some(({ hasId }) => hasId)
+  const path = hasIds ? new TreeWalk(header, entries, report).path() : entries.map((_, i) => i)
+  return { header, headerAt, entries: withoutRepeats(entries, path), path }
 }
 
 // --- internal ---
+
+/** A command that the user ran by hand, and that gave the same output again further on, is shown where it was run last. */
+function withoutRepeats(entries: Entry[], path: readonly number[]): Entry[] {
+  const later = new Set<string>()
+  for (const index of [...path].reverse()) {
+    const { command, shows } = entries[index]!
+    if (command === undefined || shows === undefined) continue
+    if (later.has(command)) entries[index] = { ...entries[index]!, shows: undefined }
+    later.add(command)
+  }
+  return entries
+}
 
 class TreeWalk {
   readonly #byId = new Map<string, number>()
