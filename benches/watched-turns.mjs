@@ -5,8 +5,8 @@ import { attachInvariants } from '@palimpsest/invariants'
 import { Session } from '@palimpsest/session'
 import { cpuMs, median } from './rows.mjs'
 
-const ROUNDS = 15
-const TURNS = 50
+const ROUNDS = 61
+const TURNS_A_ROUND = 5
 
 /** The same turns `attached` (ours) and on a host that never heard of the plugin (floor). */
 export const watched = () => against(async host => void (await attachInvariants(host)))
@@ -20,27 +20,33 @@ export const unwatched = () =>
 
 // --- internal ---
 
-/** Both in turns, so that what the machine does meanwhile hits both. */
+/** Two agents that live through the same turns side by side, so that what the machine does meanwhile hits both. */
 async function against(prepare) {
+  const [ours, floor] = [await createSubject(prepare), await createSubject(async () => {})]
   const times = { ours: [], floor: [] }
   for (let round = 0; round < ROUNDS; round++) {
-    times.floor.push(await cpuPerEvent(async () => {}))
-    times.ours.push(await cpuPerEvent(prepare))
+    times.floor.push(cpuPerEvent(floor))
+    times.ours.push(cpuPerEvent(ours))
   }
   return { ours: median(times.ours), floor: median(times.floor) }
 }
 
-async function cpuPerEvent(prepare) {
+async function createSubject(prepare) {
   const host = createHost()
   await prepare(host)
   const session = Session.create()
   host.adopt(session)
   const agent = { id: 'agent', session, status: 'idle' }
   host.emit('agent/created', agent)
-  globalThis.gc?.()
+  return { host, agent, turns: 0 }
+}
+
+function cpuPerEvent(subject) {
+  const { host, agent } = subject
+  const { length } = agent.session
   const start = cpuMs()
-  for (let turn = 1; turn <= TURNS; turn++) appendTurn(host, agent, turn)
-  return ((cpuMs() - start) * 1000) / session.length
+  for (let i = 0; i < TURNS_A_ROUND; i++) appendTurn(host, agent, ++subject.turns)
+  return ((cpuMs() - start) * 1000) / (agent.session.length - length)
 }
 
 /** Three steps with two calls each, and one that answers. */

@@ -15,11 +15,13 @@ const SMALL = 64
 
 /**
  * What the surface was is known only while an event is the last of its log; an older one is judged with the
- * next. An append to a large surface is judged by its size and end; edits and ends of turns by the whole.
+ * next. An append to a large surface is judged by its size and end, edits by the whole, and ends of turns
+ * too, once the log has grown by a quarter of the surface: so a comparison costs each event the same.
  */
 function createJudge(session: Session): LogJudge {
   const folded = new NaiveSurface()
   let size: number | undefined
+  let comparedAt = 0
   return event => {
     const { seq, type, surfaceOp } = event
     if (surfaceOp !== undefined) folded.fold(event as SurfaceMarker)
@@ -27,12 +29,15 @@ function createJudge(session: Session): LogJudge {
       size = undefined
       return undefined
     }
-    if (surfaceOp === undefined && type !== 'turn/end' && size !== undefined) return undefined
     const before = size
+    if (surfaceOp === undefined && before !== undefined) {
+      if (type !== 'turn/end' || (seq - comparedAt) * 4 < before) return undefined
+    }
     const { surface } = session
     size = surface.size
     const isPlain = surfaceOp === 'append' && before !== undefined && size > SMALL
     if (isPlain && size === before + 1 && surface.last === seq) return undefined
+    comparedAt = seq
     return compareWhole(session, folded, seq)
   }
 }
