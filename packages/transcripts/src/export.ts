@@ -1,5 +1,7 @@
 import type { Message, RequestHeader, SessionEvent, SessionHeader } from '@palimpsest/session'
 import type { Loss } from './finding.js'
+import { aiSdkMessagesFile } from './formats/ai-sdk-messages-file.js'
+import { bodyFile } from './requests/body-file.js'
 
 /** What a file for another tool is made of: a session as its next request would see it. */
 export interface ExportInput {
@@ -30,7 +32,13 @@ export interface Exported {
 export type Exporter = (input: ExportInput) => Exported
 
 /** Formats that can be written, by name. Provider formats expect messages that the target's rules have healed. */
-export const EXPORTERS: Readonly<Record<string, Exporter>> = {}
+export const EXPORTERS: Readonly<Record<string, Exporter>> = {
+  'anthropic-messages': bodyFile('anthropic'),
+  'openai-chat': bodyFile('openai-chat'),
+  'openai-responses': bodyFile('openai-responses'),
+  'gemini-contents': bodyFile('gemini'),
+  'ai-sdk-messages': aiSdkMessagesFile,
+}
 
 /** `RangeError` for a format that cannot be written. */
 export function exportTo(format: string, input: ExportInput): Exported {

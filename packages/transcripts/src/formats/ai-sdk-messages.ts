@@ -1,4 +1,4 @@
-import type { AssistantPart, JsonObject, ToolOutput, UserPart } from '@palimpsest/session'
+import type { AssistantPart, JsonObject, ProviderOptions, ToolOutput, UserPart } from '@palimpsest/session'
 import type { Import } from '../format.js'
 import { isObject, type Json, listOf, objectsOf, stringOf, timeOf } from '../json/shapes.js'
 import { inputOfText, inputOfValue, type ToolInput } from '../tool-input.js'
@@ -60,6 +60,7 @@ export class AiSdkMessages {
     this.into.log.user(
       parts.map(({ part }) => part),
       this.#place(message, index, parts),
+      isObject(message.providerOptions) ? { providerOptions: message.providerOptions as ProviderOptions } : {},
     )
   }
 
@@ -72,6 +73,7 @@ export class AiSdkMessages {
         this.into.log.assistant(
           parts.map(({ part }) => part),
           this.#place(message, index, parts),
+          madeBy(message),
         )
       }
       for (const { where, ...result } of results) this.into.log.result(result, { where, parts: [where] })
@@ -90,7 +92,7 @@ export class AiSdkMessages {
       if (own.providerExecuted) parts.push({ part: { type: 'tool-result', toolCallId, toolName, output }, where })
       else results.push({ toolCallId, toolName, output, where })
     }
-    if (parts.length === 0) this.into.log.assistant([], this.#place(message, index, []))
+    if (parts.length === 0) this.into.log.assistant([], this.#place(message, index, []), madeBy(message))
     endStep()
   }
 
@@ -144,6 +146,12 @@ function isOwnPart(part: Json): boolean {
   return (type === 'tool-call' || type === 'tool-result') && 'toolCallId' in part
     ? true
     : type === 'reasoning' && typeof part.text === 'string' && !('summary' in part)
+}
+
+/** Who wrote the message, where a session of ours said so. */
+function madeBy({ providerOptions }: Json): { model?: string; vendor?: string } {
+  const { model, vendor } = (isObject(providerOptions) ? (providerOptions.palimpsest ?? {}) : {}) as Json
+  return { ...(typeof model === 'string' && { model }), ...(typeof vendor === 'string' && { vendor }) }
 }
 
 /** In version 4 a tool part holds its call one level down. */
