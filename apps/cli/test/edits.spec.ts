@@ -1,9 +1,13 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { compact, type EditCost, prune } from '@palimpsest/history'
+import { Session } from '@palimpsest/session'
 import { openSession } from '@palimpsest/session-persistence'
 import { createJsonlBackend } from '@palimpsest/session-persistence-jsonl'
 import { describe, expect, it } from 'vitest'
-import { palimpsest, scriptFile, temporaryFolder } from './command.js'
-import { storeWith, text } from './stores.js'
+import { assertRestorable } from '../src/restorable.js'
+import { jsonLines, palimpsest, scriptFile, temporaryFolder } from './command.js'
+import { fillStory, storeWith, text } from './stores.js'
 
 /** A scripted agent's session with `turns` turns that each read a large file. */
 async function worked(turns: number) {
@@ -77,6 +81,92 @@ describe('edits of a stored session', () => {
       stderr: expect.stringContaining('COMPACTION_NOTHING_TO_DO'),
     })
     expect(await palimpsest(['prune', 'nobody', ...store])).toMatchObject({ code: 3 })
+    expect(await palimpsest(['restore', 'x', ...store])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('found "x"'),
+    })
+  })
+
+  it('names the replacement near a seq that is none', async () => {
+    const { session } = await storeWith('story', fillStory)
+    const node = 12
+    const [startSeq, endSeq] = [session.length, session.length + 1]
+    const refused = (seq: number) => {
+      try {
+        assertRestorable(session, seq, ' --store s')
+        return undefined
+      } catch (error) {
+        return `${(error as { code: string }).code} ${(error as Error).message}`
+      }
+    }
+    expect(refused(node)).toBeUndefined()
+    expect(refused(10)).toMatch(/SURFACE_RESTORE_INVALID .*10, which was undone already; palimpsest explain story 10/)
+    expect(refused(7)).toMatch(/7 below 12; level by level: palimpsest restore story 12 --store s$/)
+    expect(refused(0)).toMatch(/turn\/start, which replaced nothing; palimpsest log story --edits --store s/)
+    expect(refused(99)).toMatch(/EVENT_UNKNOWN .*99/)
+    const open = Session.create({ header: session.header, seed: session.events })
+    const { pruned } = prune(open, { keepRecent: 0, minTokens: 0 })
+    expect(pruned).toEqual([])
+    const report = await compact(open, {
+      range: { start: node, end: node },
+      keepUserText: false,
+      summarize: async () => 's',
+    })
+    expect([report.startSeq, report.endSeq]).toEqual([startSeq, endSeq + 1])
+    for (const seq of [report.startSeq, report.endSeq]) {
+      expect(() => assertRestorable(open, seq, '')).toThrow(`palimpsest restore story ${report.node}`)
+    }
+  })
+
+  it('tells on stderr what a damaged session still allows, and edits nothing of it', async () => {
+    const { directory, file } = await storeWith('holed', fillStory)
+    const lines = readFileSync(file, 'utf8').split('\n')
+    lines[9] = 'x'
+    writeFileSync(file, lines.join('\n'))
+    const before = readFileSync(file, 'utf8')
+    for (const args of [['prune'], ['restore', '7'], ['compact', '--summary', 's']]) {
+      const ended = await palimpsest([...args, '--store', directory])
+      expect(ended).toMatchObject({ code: 1, stdout: '' })
+      expect(ended.stderr).toMatch(/SESSION_READ_ONLY.*doctor holed --fix.*fork holed --at 8/)
+    }
+    expect(readFileSync(file, 'utf8')).toBe(before)
+    const edits = await palimpsest(['log', '--edits', '--store', directory])
+    expect(edits).toMatchObject({ code: 1, stderr: expect.stringContaining('behind the hole at event 8') })
+  })
+})
+
+describe('log --edits', () => {
+  it('lists what was done, undone, failed and never ended, as JSON and for people', async () => {
+    const { directory } = await storeWith('story', session => {
+      fillStory(session)
+      session.append('compaction/start', { start: 12, end: 12, seqs: [12] }) // 13
+      const error = { code: 'COMPACTION_SUMMARY_VOID', message: 'empty\u001b[2J' }
+      session.append('compaction/end', { start: 13, error })
+      session.append('compaction/start', { start: 12, end: 12, seqs: [12] }) // 15
+    })
+    const store = ['story', '--store', directory]
+    const listed = jsonLines((await palimpsest(['log', '--edits', ...store, '--json'])).stdout)
+    expect(listed).toMatchObject([
+      { kind: 'replace', seq: 10, turn: 1, off: [1, 5, 7], on: [10], undoneBy: [11], countedBy: 'o200k_base' },
+      { kind: 'restore', seq: 11, off: [10], on: [1, 5, 7], nodes: [10] },
+      { kind: 'replace', seq: 12, off: [1, 5, 7], on: [12] },
+      { kind: 'compaction', seq: 13, state: 'failed', off: [], error: { code: 'COMPACTION_SUMMARY_VOID' } },
+      { kind: 'compaction', seq: 15, state: 'interrupted', off: [] },
+    ])
+    const [first, second] = listed as EditCost[]
+    expect(first!.tokensSaved).toBe(first!.tokensBefore - first!.tokensAfter)
+    expect(second!.tokensSaved).toBe(-first!.tokensSaved)
+    const human = await palimpsest(['log', '--edits', ...store])
+    expect(human).toMatchObject({ code: 0, stderr: '' })
+    expect(human.stdout).toMatch(/^ *SEQ .*\n *10 .*replace .*1…7 \(3\) .*undone by 11\n/)
+    expect(human.stdout).toContain('failed, nothing was replaced: COMPACTION_SUMMARY_VOID: empty\\x1b[2J')
+    expect(human.stdout).toContain('begun and never ended: nothing was replaced')
+    const last = jsonLines((await palimpsest(['log', '--edits', ...store, '--last', '1', '--json'])).stdout)
+    expect(last).toEqual(listed.slice(-1))
+    expect(await palimpsest(['log', '--edits', ...store, '--grep', 'x'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--grep'),
+    })
   })
 })
 
@@ -90,6 +180,10 @@ describe('diff', () => {
     await palimpsest(['prune', ...store, '--keep-recent', '0'])
     const human = await palimpsest(['diff', '3.2', '999999', ...store])
     expect(human).toMatchObject({ code: 3, stderr: expect.stringContaining('POSITION_UNKNOWN') })
+    expect(await palimpsest(['diff', 'last', '1.1', ...store])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('expected two places'),
+    })
     const length = (await json(['show', ...store])).length
     const pruned = await palimpsest(['diff', '3.2', String(length), ...store])
     expect(pruned.stdout).toContain('first divergence\n- message 2 (tool)')
