@@ -13,7 +13,6 @@ import { inputOfValue } from '../tool-input.js'
 import { vendorOf } from '../vendor.js'
 import { assistantPart, resultOf, userPart } from './anthropic-blocks.js'
 import { finishReasonOf, usageOf } from './claude-code/answer.js'
-import { losslessObject } from './claude-code/lossless.js'
 import { blocksOf, messageOf } from './claude-code/record.js'
 
 /** What Claude Code prints with `--output-format stream-json`: a line per record, or an array of them. */
@@ -53,10 +52,9 @@ function recordsOf({ source, report }: Import): StreamRecord[] {
   if (Array.isArray(document)) return recordsInDocument(text, document, report)
   return [...readRecords(source, { isRecord: isStreamRecord, report })].map(({ value, text, line }) => {
     const where = `line ${line}`
-    const record = losslessObject(value)
-    inspectRecord(text, record, where, report)
+    inspectRecord(text, value, where, report)
     const raw = new RawTexts(text)
-    return { record, where, rawAt: path => raw.at(path) }
+    return { record: value, where, rawAt: path => raw.at(path) }
   })
 }
 
@@ -64,7 +62,7 @@ function recordsInDocument(text: string, document: unknown[], report: (finding: 
   inspectDocument(text, document, 'messages', report)
   const raw = new RawTexts(text)
   return objectsOf(document).map(([i, record]) => ({
-    record: losslessObject(record),
+    record,
     where: `messages[${i}]`,
     rawAt: path => raw.at([i, ...path]),
   }))

@@ -1,5 +1,13 @@
 /** Marks of what a text holds, gathered on the way. */
-export const SEEN = { nonAscii: 1, riskyEscape: 2, riskyNumber: 4, deep: 8 } as const
+export const SEEN = {
+  /** Half of a surrogate pair, or U+0000. */
+  riskyEscape: 1,
+  /** A number that a double may not hold. */
+  riskyNumber: 2,
+  /** A number or a key that a parser gives back in another form or order. */
+  inexact: 4,
+  deep: 8,
+} as const
 
 /** Members that a walk looks for, each by a number of the caller's. `[]` is every element of a list, `''` the value itself. */
 export interface Wanted {
@@ -106,6 +114,7 @@ export class JsonWalk {
         const key = at + 1
         at = this.#string(bytes, at, end)
         if (at < 0) return -1
+        if (bytes[key]! >= ZERO && bytes[key]! <= NINE) this.seen |= SEEN.inexact
         node = parent === undefined ? undefined : childOf(parent, bytes, key, at - 1)
         at = skipSpace(bytes, at, end)
         if (at >= end || bytes[at] !== COLON) return this.#fail(at)
@@ -129,15 +138,11 @@ export class JsonWalk {
 
   /** One past the closing quote of the string that opens at `start`. */
   #string(bytes: Uint8Array, start: number, end: number): number {
-    let all = 0
     let at = start + 1
     for (; at < end; at++) {
       const char = bytes[at]!
-      all |= char
-      if (char === QUOTE) {
-        if (all >= 0x80) this.seen |= SEEN.nonAscii
-        return at + 1
-      }
+      if (IS_PLAIN[char] === 1) continue
+      if (char === QUOTE) return at + 1
       if (char === BACKSLASH) {
         at += 1
         const escaped = at < end ? bytes[at]! : 0
@@ -146,7 +151,7 @@ export class JsonWalk {
           if (isRiskyEscape(bytes, at + 1)) this.seen |= SEEN.riskyEscape
           at += 4
         } else if (IS_ESCAPE[escaped] !== 1) return this.#fail(at)
-      } else if (char < 0x20) return this.#fail(at)
+      } else return this.#fail(at)
     }
     return this.#fail(end)
   }
@@ -165,6 +170,7 @@ export class JsonWalk {
       const fraction = at + 1
       at = digits(bytes, fraction, end)
       if (at === fraction) return this.#fail(at)
+      if (bytes[at - 1] === ZERO) this.seen |= SEEN.inexact
     }
     if (at < end && (bytes[at]! | 0x20) === 0x65) {
       this.seen |= SEEN.riskyNumber
@@ -203,6 +209,10 @@ const ZERO = 0x30
 const NINE = 0x39
 /** Deeper than this a value is looked at again before it becomes part of an event. */
 const DEEP = 200
+/** 1 for each byte that may stand in a string as it is. */
+const IS_PLAIN = new Uint8Array(256).fill(1, 0x20)
+IS_PLAIN[QUOTE] = 0
+IS_PLAIN[BACKSLASH] = 0
 const IS_ESCAPE = new Uint8Array(256)
 for (const char of '"\\/bfnrt') IS_ESCAPE[char.charCodeAt(0)] = 1
 

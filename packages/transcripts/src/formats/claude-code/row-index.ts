@@ -1,5 +1,4 @@
 import type { Finding } from '../../finding.js'
-import { SEEN } from '../../json/walk-json.js'
 import { scanRecords } from '../../records.js'
 import type { Source } from '../../source.js'
 import { Names } from './names.js'
@@ -79,10 +78,7 @@ export class RowIndex {
     this.sessionOf[row] = this.sessions.of(scan.sessionId)
     this.#addLinks(row, scan)
     this.#addMessage(row, scan)
-    this.flags[row]! |=
-      (scan.seen & (SEEN.riskyEscape | SEEN.riskyNumber | SEEN.deep) ? FLAG.risky : 0) |
-      (scan.seen & SEEN.nonAscii ? FLAG.wide : 0) |
-      scan.flags
+    this.flags[row]! |= scan.flags
   }
 
   // --- internal ---

@@ -17,5 +17,6 @@ export const FLAG = {
   risky: 128,
   /** Not only ASCII. */
   wide: 256,
-  meta: 512,
+  /** Numbers or keys that a parser gives back in another form or order. */
+  inexact: 512,
 } as const

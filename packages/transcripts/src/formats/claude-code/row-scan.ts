@@ -1,4 +1,5 @@
-import { JsonWalk } from '../../json/walk-json.js'
+import { isAscii } from 'node:buffer'
+import { JsonWalk, SEEN } from '../../json/walk-json.js'
 import { asBuffer } from '../../lines.js'
 import { FLAG, KIND } from './row-kinds.js'
 
@@ -16,10 +17,6 @@ export class RowScan {
     this.kind = KINDS.get(this.#text(LEAF.type) ?? '') ?? KIND.other
     while (bytes[at] === 0x20 || bytes[at] === 0x0d || bytes[at] === 0x09) at++
     return at === bytes.length && firstOf(bytes) === OPEN_BRACE
-  }
-
-  get seen(): number {
-    return this.#walk.seen
   }
 
   get hasUuid(): boolean {
@@ -72,12 +69,14 @@ export class RowScan {
     const isPrompt = isMessage && kind === KIND.user && this.callIds.length === 0
     const isBoundary = kind === KIND.system && this.#text(LEAF.subtype) === 'compact_boundary'
     return (
+      (this.#walk.seen & RISKY ? FLAG.risky : 0) |
+      (this.#walk.seen & SEEN.inexact ? FLAG.inexact : 0) |
+      (isAscii(this.#bytes) ? 0 : FLAG.wide) |
       (isMessage ? FLAG.message : 0) |
       (isPrompt ? FLAG.prompt : 0) |
       (isFailed ? FLAG.failed : 0) |
       (isBoundary ? FLAG.boundary : 0) |
       (this.#isTrue(LEAF.isSidechain) ? FLAG.sidechain : 0) |
-      (this.#isTrue(LEAF.isMeta) ? FLAG.meta : 0) |
       (isMessage && this.#isTrue(LEAF.isCompactSummary) ? FLAG.summary : 0)
     )
   }
@@ -106,6 +105,7 @@ export class RowScan {
 
 // --- internal ---
 
+const RISKY = SEEN.riskyEscape | SEEN.riskyNumber | SEEN.deep
 const QUOTE = 0x22
 const OPEN_BRACE = 0x7b
 const TRUE = 0x74
@@ -119,15 +119,14 @@ const LEAF = {
   sessionId: 5,
   timestamp: 6,
   isSidechain: 7,
-  isMeta: 8,
-  isCompactSummary: 9,
-  isApiErrorMessage: 10,
-  role: 11,
-  messageId: 12,
-  model: 13,
-  content: 14,
-  blockId: 15,
-  resultId: 16,
+  isCompactSummary: 8,
+  isApiErrorMessage: 9,
+  role: 10,
+  messageId: 11,
+  model: 12,
+  content: 13,
+  blockId: 14,
+  resultId: 15,
 } as const
 
 const WANTED = {
@@ -139,7 +138,6 @@ const WANTED = {
   sessionId: LEAF.sessionId,
   timestamp: LEAF.timestamp,
   isSidechain: LEAF.isSidechain,
-  isMeta: LEAF.isMeta,
   isCompactSummary: LEAF.isCompactSummary,
   isApiErrorMessage: LEAF.isApiErrorMessage,
   message: {

@@ -10,7 +10,6 @@ import { vendorOf } from '../../vendor.js'
 import { assistantPart, resultOf, userPart } from '../anthropic-blocks.js'
 import { finishReasonOf, usageOf } from './answer.js'
 import type { Lineage } from './lineage.js'
-import { losslessObject } from './lossless.js'
 import { blocksOf, messageOf } from './record.js'
 import type { RowIndex } from './row-index.js'
 import { FLAG, KIND } from './row-kinds.js'
@@ -70,14 +69,21 @@ export class RowWriter {
 
   /** Whether its parent stands behind it in the file, or waits for such a one. Rows of a written message do not wait. */
   #isHeldBack(row: number): boolean {
-    if (!this.#isLive(row) || this.#written[row] === 1) return false
+    if (!this.#isLive(row)) return false
     const parent = this.#lineage.parentOf(row)
-    if (parent < 0 || this.#written[parent] === 1 || !this.#isLive(parent)) return false
-    if (parent > row && this.#rows.is(row, FLAG.message)) this.#reportClock(row, parent)
+    if (this.#isTooEarly(row, parent)) this.#reportClock(row, parent)
+    if (parent < 0 || this.#written[row] === 1 || this.#written[parent] === 1 || !this.#isLive(parent)) return false
     const others = this.#waiting.get(parent)
     if (others === undefined) this.#waiting.set(parent, [row])
     else others.push(row)
     return true
+  }
+
+  /** By its place, or by the clock; agents write rows of one moment in any order. */
+  #isTooEarly(row: number, parent: number): boolean {
+    if (parent < 0 || !this.#rows.is(row, FLAG.message)) return false
+    const isEarlier = this.#rows.times[parent]! - this.#rows.times[row]! > JITTER_MS
+    return parent > row || (isEarlier && this.#rows.is(parent, FLAG.message))
   }
 
   #reportClock(row: number, parent: number): void {
@@ -158,10 +164,10 @@ export class RowWriter {
     const parts: AssistantPart[] = []
     const places: string[] = []
     for (const { row, record, text } of rows) {
-      const raw = new RawTexts(text)
+      const raw = this.#rows.is(row, FLAG.inexact | FLAG.risky) ? new RawTexts(text) : undefined
       for (const { block, at } of blocksOf(messageOf(record) ?? {})) {
         const own =
-          at === undefined || block.type !== 'tool_use' ? undefined : raw.at(['message', 'content', at, 'input'])
+          at === undefined || block.type !== 'tool_use' ? undefined : raw?.at(['message', 'content', at, 'input'])
         const part = assistantPart(block, inputOfValue(block.input, own))
         if (part.type === 'tool-call') this.#noteCall(part.toolCallId, part.toolName, block.input)
         parts.push(part)
@@ -268,7 +274,10 @@ export class RowWriter {
     const read = this.#read(row)
     const attachment = isObject(read?.record.attachment) ? read.record.attachment : {}
     const blocks = attachment.type === 'queued_command' ? blocksOf({ content: attachment.prompt }) : []
-    if (read === undefined || blocks.length === 0) return this.#note(row)
+    if (read === undefined || blocks.length === 0) {
+      this.#note(row)
+      return
+    }
     const place = this.#place(row)
     this.#into.log.user(
       blocks.map(({ block }) => userPart(block)),
@@ -299,9 +308,8 @@ export class RowWriter {
   #read(row: number): ReadRow | undefined {
     const read = this.#reader.read(row)
     if (read === undefined || !this.#rows.is(row, FLAG.risky)) return read
-    const record = losslessObject(read.record)
-    inspectRecord(read.text, record, `line ${this.#rows.lines[row]}`, this.#into.report)
-    return { ...read, record }
+    inspectRecord(read.text, read.record, `line ${this.#rows.lines[row]}`, this.#into.report)
+    return read
   }
 
   #place(row: number): Place {
@@ -309,4 +317,5 @@ export class RowWriter {
   }
 }
 
+const JITTER_MS = 1000
 const INTERRUPTED = '[Request interrupted by user'
