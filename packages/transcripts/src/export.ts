@@ -1,6 +1,8 @@
 import type { Message, RequestHeader, SessionEvent, SessionHeader } from '@palimpsest/session'
 import type { Loss } from './finding.js'
 import { aiSdkMessagesFile } from './formats/ai-sdk-messages-file.js'
+import { writeRollout } from './formats/codex/write-rollout.js'
+import { writeSession } from './formats/pi/write-session.js'
 import { bodyFile } from './requests/body-file.js'
 
 /** What a file for another tool is made of: a session as its next request would see it. */
@@ -33,6 +35,8 @@ export type Exporter = (input: ExportInput) => Exported
 
 /** Formats that can be written, by name. Provider formats expect messages that the target's rules have healed. */
 export const EXPORTERS: Readonly<Record<string, Exporter>> = {
+  codex: writeRollout,
+  pi: writeSession,
   'anthropic-messages': bodyFile('anthropic'),
   'openai-chat': bodyFile('openai-chat'),
   'openai-responses': bodyFile('openai-responses'),

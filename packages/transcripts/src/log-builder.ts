@@ -34,6 +34,8 @@ export interface AssistantMeta {
   /** Who wrote it: kept as `providerOptions.palimpsest`, so that state which only its vendor reads never goes to another. */
   model?: string | undefined
   vendor?: string | undefined
+  /** Further state of the message as a whole. */
+  providerOptions?: ProviderOptions
   finishReason?: FinishReason
   usage?: Usage | undefined
   interrupted?: boolean
@@ -46,6 +48,8 @@ export interface AssistantMeta {
  */
 export class LogBuilder {
   length = 0
+  /** Set by who knows that a log can hold the record at hand as it is, so that its values are not looked through. */
+  isLossless = false
   readonly #emit: EventSink
   readonly #surface: number[] = []
   /** What each visible replacement took the place of. */
@@ -103,7 +107,8 @@ export class LogBuilder {
     this.#endStep(place)
     this.#startStep(place)
     const by = { ...(vendor === undefined ? {} : { vendor }), ...(model === undefined ? {} : { model }) }
-    const providerOptions = Object.keys(by).length > 0 ? { providerOptions: { palimpsest: by } } : {}
+    const state = { ...meta.providerOptions, ...(Object.keys(by).length > 0 && { palimpsest: by }) }
+    const providerOptions = Object.keys(state).length > 0 ? { providerOptions: state } : {}
     const calls = content.filter(part => part.type === 'tool-call' && !part.providerExecuted) as ToolCallPart[]
     const data = {
       ...this.#position(),
@@ -189,7 +194,8 @@ export class LogBuilder {
     const seq = this.length++
     this.#time = place.time !== undefined && Number.isFinite(place.time) ? place.time + 0 : this.#time
     this.#note(seq, intent.surfaceOp)
-    this.#emit({ seq, time: this.#time, type, data: losslessJson(data), ...intent } as unknown as SessionEvent, place)
+    const kept = this.isLossless ? data : losslessJson(data)
+    this.#emit({ seq, time: this.#time, type, data: kept, ...intent } as unknown as SessionEvent, place)
     return seq
   }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { AssistantPart, JsonObject, ProviderOptions, ToolOutput, UserPart } from '@palimpsest/session'
 import { isObject, type Json, objectsOf, stringOf } from '../../json/shapes.js'
 import { inputOfValue } from '../../tool-input.js'
@@ -89,13 +90,6 @@ function asJson(value: Json): ToolOutput {
   return { type: 'json', value: value as JsonObject }
 }
 
-/** Twelve hex digits of a text, the same on every machine. */
 function digest(text: string): string {
-  let low = 0
-  let high = 5381
-  for (let i = 0; i < text.length; i++) {
-    low = (Math.imul(low, 31) + text.charCodeAt(i)) >>> 0
-    high = (Math.imul(high, 33) ^ text.charCodeAt(i)) >>> 0
-  }
-  return low.toString(16).padStart(8, '0') + (high & 0xffff).toString(16).padStart(4, '0')
+  return createHash('sha256').update(text).digest('hex').slice(0, 12)
 }

@@ -261,13 +261,14 @@ export class RolloutImport {
 
   /** Told once per request, and once more with the same totals when only limits have changed. */
   #usage(info: unknown): void {
+    const answer = this.#answer
+    this.#endAnswer()
     if (!isObject(info) || !isObject(info.last_token_usage)) return
     const totals = JSON.stringify(info.total_token_usage)
-    if (this.#answer !== undefined && this.#answer.usage === undefined && totals !== this.#totals) {
-      this.#answer.usage = usageOf(info.last_token_usage)
+    if (answer !== undefined && answer.usage === undefined && totals !== this.#totals) {
+      answer.usage = usageOf(info.last_token_usage)
     }
     this.#totals = totals
-    this.#endAnswer()
   }
 
   // --- compaction and rollback: what leaves the surface ---

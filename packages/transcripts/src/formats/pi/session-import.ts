@@ -1,4 +1,4 @@
-import type { JsonObject } from '@palimpsest/session'
+import type { JsonObject, ProviderOptions } from '@palimpsest/session'
 import type { Import } from '../../format.js'
 import { inspectRecord } from '../../inspect.js'
 import { isObject, type Json, stringOf, timeOf } from '../../json/shapes.js'
@@ -123,7 +123,7 @@ export class SessionImport {
       case 'bashExecution':
         return this.#context(record, [{ type: 'text', text: commandText(message) }], 'bashExecution')
       case 'developer':
-        return this.#context(record, shownParts(message.content), 'developer', 'developer')
+        return this.#context(record, shownParts(message.content), DEVELOPER)
       case 'custom':
       case 'hookMessage':
         return this.#context(record, shownParts(message.content), stringOf(message.customType) ?? 'custom')
@@ -141,6 +141,7 @@ export class SessionImport {
     const seq = this.into.log.assistant(parts, placed(place, parts), {
       model,
       vendor: vendorOf(provider, model),
+      ...by(message),
       finishReason,
       ...(interrupted && { interrupted }),
       ...(usage && { usage }),
@@ -164,9 +165,9 @@ export class SessionImport {
   }
 
   /** A message from elsewhere than the keyboard; the entry beside it as it is. */
-  #context({ value, place }: Record, parts: ReturnType<typeof shownParts>, origin: string, role?: string): number {
+  #context({ value, place }: Record, parts: ReturnType<typeof shownParts>, origin: string): number {
     const seq = this.into.log.context(parts, `pi/${origin}`, placed(place, parts), {
-      ...(role !== undefined && { providerOptions: { openai: { role } } }),
+      ...(origin === DEVELOPER && { providerOptions: { openai: { role: DEVELOPER } } }),
       ...this.#takeReplaced(),
     })
     this.#note('entry', { of: seq, entry: value }, place)
@@ -219,14 +220,22 @@ export class SessionImport {
   }
 }
 
+/** A role of the fork. */
+const DEVELOPER = 'developer'
 const SAYING = new Set(['message', 'branch_summary'])
 const USER = new Set(['role', 'content', 'timestamp'])
-const ANSWER = new Set(['role', 'content'])
+const ANSWER = new Set(['role', 'content', 'api', 'provider', 'model'])
 const RESULT = new Set(['role', 'content', 'timestamp', 'toolCallId', 'toolName', 'isError'])
 
 /** Prices are long fractions, and sent to nobody: looking at their digits would cost more than all else. */
 function withoutCosts(text: string, { usage }: Json): string {
   return isObject(usage) ? text.replace(JSON.stringify(usage), '0') : text
+}
+
+/** Through whom and in which protocol the model was asked: the next request goes the same way. */
+function by({ api, provider }: Json): { providerOptions?: ProviderOptions } {
+  if (typeof api !== 'string' || typeof provider !== 'string') return {}
+  return { providerOptions: { pi: { api, provider } } }
 }
 
 function placed(place: Place, parts: readonly unknown[]): Place {
