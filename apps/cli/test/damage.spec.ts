@@ -1,8 +1,9 @@
-import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import type { SessionEvent } from '@palimpsest/session'
 import { describe, expect, it } from 'vitest'
-import { jsonLines, palimpsest } from './command.js'
+import { jsonLines, palimpsest, temporaryFolder } from './command.js'
 import { fillStory, storeWith, text } from './stores.js'
 
 const lines = (file: string) => readFileSync(file, 'utf8').split('\n')
@@ -185,6 +186,14 @@ describe('doctor on what the kernel does not check', () => {
     ])
     const human = await palimpsest(['doctor', 'odd', '--store', directory])
     expect(human.stdout).toMatch(/calls-pair at events 2, 4: expected a result of call "c1".*a provider may refuse/)
+  })
+
+  it('looks at the session of a name, also where a folder of that name is at hand', async () => {
+    const { directory } = await storeWith('story', fillStory)
+    const cwd = temporaryFolder()
+    mkdirSync(join(cwd, 'story'))
+    const ended = await palimpsest(['doctor', 'story', '--store', directory], { cwd })
+    expect(ended).toMatchObject({ code: 0, stdout: 'ok       story  13 events\n' })
   })
 
   it('shows messages whose parts are anything at all', async () => {

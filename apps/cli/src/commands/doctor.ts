@@ -63,7 +63,7 @@ interface DoctorOptions extends DoctorFileOptions {
 async function doctor(context: Context, given: string | undefined, options: DoctorOptions): Promise<ExitCode> {
   const { fix = false, scan = false, target } = options
   if (scan) return (await import('../transcripts/doctor-folder.js')).doctorScan(context)
-  if (given !== undefined && isPath(given)) {
+  if (given !== undefined && isPath(given) && !(await isSession(context, given))) {
     return (await import('../transcripts/doctor-path.js')).doctorPath(context, given, options)
   }
   if (given !== undefined && target !== undefined) {
@@ -83,6 +83,20 @@ async function doctor(context: Context, given: string | undefined, options: Doct
   else if (ids.length === 0) out.line(`No sessions in ${escapeLine(place)}.`)
   return diagnoses.every(({ ok }) => ok) ? EXIT.ok : EXIT.failure
 }
+
+/** A bare name is the session's where the store has one, whatever else lies in this folder. */
+async function isSession(context: Context, given: string): Promise<boolean> {
+  if (!SESSION_ID.test(given)) return false
+  return context
+    .existingStore()
+    .then(backend => resolveId(backend, given))
+    .then(
+      () => true,
+      () => false,
+    )
+}
+
+const SESSION_ID = /^[\w-]+$/
 
 async function mend(context: Context, given: string | undefined): Promise<ExitCode> {
   if (given === undefined)
