@@ -17,6 +17,9 @@ export function shownBy(part: Media): Shown | undefined {
     case 'image':
       return located(part.image, part.mediaType, true)
     case 'file':
+      // A file without bytes is one that its provider keeps.
+      if (part.data === '') return { isImage: part.mediaType.startsWith('image/'), mediaType: part.mediaType }
+      return located(part.data, part.mediaType, part.mediaType.startsWith('image/'))
     case 'media':
     case 'file-data':
       return located(part.data, part.mediaType, part.mediaType?.startsWith('image/'))

@@ -1,6 +1,6 @@
 import type { ToolCallPart } from '@palimpsest/session'
 import { withDigest } from '../digest.js'
-import type { Entry, Piece } from '../draft.js'
+import type { Draft, Entry, Piece } from '../draft.js'
 import { TARGETS } from '../request.js'
 import type { Rule } from '../rule.js'
 import { withoutLoneSurrogates } from '../surrogates.js'
@@ -34,11 +34,13 @@ export const callIdsAreUnique: Rule = {
   healing: 'the later call, and its result, get a suffix',
   heal(draft) {
     const { scope, limit } = draft.facts.callId
+    const messages = sentTogether(draft)
     let used = new Set<string>()
     let last: Entry | undefined
     for (const { piece, entry } of draft.calls()) {
-      if (scope === 'message' && entry !== last) used = new Set()
-      last = entry
+      const message = messages.get(entry)
+      if (scope === 'message' && message !== last) used = new Set()
+      last = message
       const id = unused(withoutLoneSurrogates(piece.part.toolCallId), used, limit)
       used.add(id)
       rename(piece, id)
@@ -47,6 +49,13 @@ export const callIdsAreUnique: Rule = {
 }
 
 // --- internal ---
+
+/** Of each answer the one that it goes out with, where neighbours are one message: the first of its run. */
+function sentTogether(draft: Draft): Map<Entry, Entry> {
+  const messages = new Map<Entry, Entry>()
+  for (const run of draft.runs()) for (const entry of run) messages.set(entry, draft.facts.joins ? run[0]! : entry)
+  return messages
+}
 
 function unused(id: string, used: ReadonlySet<string>, limit: number): string {
   for (let n = 1; ; n++) {
