@@ -4,6 +4,7 @@ import type {
   ImagePart,
   JsonObject,
   ProviderOptions,
+  TextPart,
   ToolContent,
   ToolOutput,
   UserPart,
@@ -94,9 +95,16 @@ function mediaPart(block: Json): ImagePart | FilePart | undefined {
   }
 }
 
-/** A block that no part of ours stands for: something that was shown, and that only this provider can read again. */
-function foreignPart(block: Json): FilePart {
-  return { type: 'file', data: '', mediaType: 'application/json', filename: String(block.type), ...own('block', block) }
+/** A block that no part of ours stands for: only this provider can read it again. Media that it keeps itself have no bytes. */
+function foreignPart(block: Json): TextPart | FilePart {
+  const isMedia = block.type === 'image' || block.type === 'document'
+  if (!isMedia) return { type: 'text', text: '', ...own('block', block) }
+  return {
+    type: 'file',
+    data: '',
+    mediaType: block.type === 'image' ? 'image/*' : 'application/pdf',
+    ...own('block', block),
+  }
 }
 
 function serverCall(block: Json) {

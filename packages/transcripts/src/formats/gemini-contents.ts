@@ -80,14 +80,22 @@ class GeminiImport {
       this.into.lose({ kind: 'record', count: 1, reason: 'not a content', where })
       return
     }
-    const parts = objectsOf(turn.parts).map(([j, part]) => ({
-      part: camelCase(part),
-      at: j,
-      where: this.list.where(index, `.parts[${j}]`),
-    }))
-    const place = parts.length === 0 ? this.list.where(index, '.parts') : where
+    const parts = this.#parts(turn, index)
+    const place = turn.parts.length === 0 ? this.list.where(index, '.parts') : where
     if (turn.role === 'model') this.#model(parts, index, place)
     else this.#user(parts, index, place)
+  }
+
+  /** Calls are the model's, responses the user's: what stands on the other side cannot be sent. */
+  #parts({ role, parts }: Json, index: number): PlacedPart[] {
+    return objectsOf(parts).flatMap(([at, given]) => {
+      const part = camelCase(given)
+      const where = this.list.where(index, `.parts[${at}]`)
+      const isMisplaced = isObject(role === 'model' ? part.functionResponse : part.functionCall)
+      if (!isMisplaced) return [{ part, at, where }]
+      this.into.lose({ kind: role === 'model' ? 'result' : 'call', count: 1, reason: 'on the wrong side', where })
+      return []
+    })
   }
 
   #model(parts: readonly PlacedPart[], index: number, where: string): void {

@@ -27,7 +27,7 @@ export function isGeminiPart(part: Json): boolean {
 /** A part of the model's turn. `id`: of a call, or of what only the provider reads. */
 export function modelPart(part: Json, { id, raw }: { id: string; raw?: string | undefined }): AssistantPart {
   const signature = stringOf(part.thoughtSignature)
-  const signed = signature === undefined ? {} : { thoughtSignature: signature }
+  const signed = signature ? { thoughtSignature: signature } : {}
   const { functionCall: call, text } = part
   if (isObject(call)) {
     const named = { toolCallId: id, toolName: stringOf(call.name) ?? '', ...inputOfValue(call.args, raw) }
@@ -37,15 +37,16 @@ export function modelPart(part: Json, { id, raw }: { id: string; raw?: string | 
   if (typeof text === 'string') return { type: 'text', text, ...state(signed) }
   const media = mediaPart(part)
   if (media !== undefined) return { ...fileOf(media), ...state(signed) }
-  const toolName = Object.keys(part).find(key => DATA.has(key)) ?? 'unknown'
+  const toolName = Object.keys(part).find(key => DATA.has(key))
+  if (toolName === undefined) return { type: 'text', text: '' }
   const own = state({ part: part as JsonObject })
   return { type: 'tool-call', toolCallId: id, toolName, input: {}, providerExecuted: true, ...own }
 }
 
 export function userPart(part: Json): UserPart {
   if (typeof part.text === 'string') return { type: 'text', text: part.text }
-  const own = state({ part: part as JsonObject })
-  return mediaPart(part) ?? { type: 'file', data: '', mediaType: 'application/json', ...own }
+  const own = Object.keys(part).some(key => DATA.has(key)) ? state({ part: part as JsonObject }) : {}
+  return mediaPart(part) ?? { type: 'text', text: '', ...own }
 }
 
 /** The members of a result part for a `functionResponse`. `raw`: the text of a response that a double would change. */

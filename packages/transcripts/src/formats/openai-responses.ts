@@ -103,11 +103,12 @@ class ResponsesImport {
     }
   }
 
-  /** What follows an answer's own message begins another answer. */
+  /** What follows an answer's own message begins another answer, unless calls of the answer wait for their outputs. */
   #answerItem(item: Json, index: number): void {
     const last = this.#answer.at(-1)
     const isNext = kindOf(item) === 'message' || kindOf(item) === 'reasoning'
-    if (last !== undefined && kindOf(last.item) === 'message' && isNext) this.#endAnswer()
+    const isOpen = this.#answer.some(({ item }) => kindOf(item) in OWN_CALLS)
+    if (last !== undefined && kindOf(last.item) === 'message' && isNext && !isOpen) this.#endAnswer()
     this.#answer.push({ item, index })
     if (typeof item.id === 'string') this.#ids.add(item.id)
   }

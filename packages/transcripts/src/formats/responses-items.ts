@@ -102,7 +102,8 @@ function textParts(item: Json): PartBelow<TextPart>[] {
   }
   return objectsOf(content).map(([i, part], n) => {
     const { type, text, providerOptions } = textPart(part)
-    const state = { ...providerOptions?.openai, ...id, ...(n > 0 && { continues: true }) }
+    // An id is the item's: one part has it.
+    const state = { ...providerOptions?.openai, ...(n === 0 ? id : { continues: true }) }
     return { part: { type, text, ...ownState(state) }, below: `.content[${i}]` }
   })
 }

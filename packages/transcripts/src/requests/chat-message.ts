@@ -1,5 +1,6 @@
 import type {
   AssistantMessage,
+  JsonObject,
   Message,
   ModelRequest,
   TextPart,
@@ -108,9 +109,9 @@ function userContent(content: readonly UserPart[]): unknown {
 }
 
 function contentPart(part: UserPart): RequestBody {
-  if (part.type === 'text') return { type: 'text', text: part.text }
   const own = part.providerOptions?.openai?.part
-  if (isObject(own)) return own
+  if (isObject(own)) return ownPart(own)
+  if (part.type === 'text') return { type: 'text', text: part.text }
   const media = mediaOf(part)!
   if (media.isImage) {
     const detail = stringOf(part.providerOptions?.openai?.imageDetail)
@@ -120,6 +121,12 @@ function contentPart(part: UserPart): RequestBody {
     return { type: 'input_audio', input_audio: { data: media.data, format: AUDIO[media.mediaType] ?? 'wav' } }
   }
   return { type: 'file', file: { filename: media.filename ?? 'file', file_data: dataUrl(media) } }
+}
+
+/** The Responses API names a file that the server keeps in another way; an image that it keeps has no place here. */
+function ownPart(part: JsonObject): RequestBody {
+  if (part.type === 'input_file') return { type: 'file', file: { file_id: part.file_id } }
+  return part.type === 'input_image' ? { type: 'text', text: '[image left out: the provider keeps it]' } : part
 }
 
 const AUDIO: Record<string, string> = { 'audio/mpeg': 'mp3', 'audio/mp3': 'mp3' }

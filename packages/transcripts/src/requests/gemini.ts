@@ -39,10 +39,10 @@ function turns(messages: readonly Message[]): Turn[] {
   const list: Turn[] = []
   for (const message of messages) {
     const turn = turnOf(message)
-    const last = list.at(-1)
     if (turn.parts.length === 0) continue
-    if (last !== undefined && belongsTo(last, turn)) last.parts.push(...turn.parts)
-    else list.push(turn)
+    const parts: RequestBody[] = []
+    while (list.length > 0 && belongsTo(list.at(-1)!, turn)) parts.unshift(...list.pop()!.parts)
+    list.push({ ...turn, parts: [...parts, ...turn.parts] })
   }
   return list
 }
@@ -82,14 +82,19 @@ function idOf({ toolCallId, providerOptions }: ToolCallPart | ToolResultPart): {
 }
 
 function userPart(part: UserPart): RequestBody[] {
-  if (part.type === 'text') return [{ text: part.text }]
   const own = part.providerOptions?.google?.part
   if (isObject(own)) return [own]
+  if (part.type === 'text') return [{ text: part.text }]
   const media = mediaOf(part)
   if (media === undefined) return []
   return 'url' in media
-    ? [{ fileData: { ...(media.mediaType && { mimeType: media.mediaType }), fileUri: media.url } }]
+    ? [{ fileData: { ...mimeType(media.mediaType), fileUri: media.url } }]
     : [{ inlineData: { mimeType: media.mediaType, data: media.data } }]
+}
+
+/** Of a type that nobody knows nothing is said. */
+function mimeType(mediaType: string | undefined): { mimeType?: string } {
+  return mediaType === undefined || mediaType === 'application/octet-stream' ? {} : { mimeType: mediaType }
 }
 
 function responsePart(part: ToolResultPart): RequestBody {

@@ -39,12 +39,26 @@ function toolOf(tool: Tool, isCustom: boolean): RequestBody {
 
 function items(messages: readonly Message[]): RequestBody[] {
   const kinds = new Map(messages.flatMap(callKinds))
-  return messages.flatMap((message): RequestBody[] => {
+  const list = messages.flatMap((message): RequestBody[] => {
     if (message.role === 'assistant') return assistantItems(message.content)
     if (message.role === 'tool')
       return message.content.map(part => outputItem(part, kinds.get(part.toolCallId) ?? 'function_call'))
     const role = stringOf(message.providerOptions?.openai?.role) ?? 'user'
     return [{ type: 'message', role, content: message.content.map(inputPart) }]
+  })
+  return withoutRepeatedIds(list)
+}
+
+/** Of items that were kept whole: rules look at the ids of the others. */
+function withoutRepeatedIds(list: readonly RequestBody[]): RequestBody[] {
+  const seen = new Set<unknown>()
+  return list.map(item => {
+    const { id, ...rest } = item
+    if (id === undefined || !seen.has(id)) {
+      seen.add(id)
+      return item
+    }
+    return rest
   })
 }
 
@@ -116,7 +130,7 @@ function callItem(part: ToolCallPart): RequestBody {
 
 function outputItem({ toolCallId: call_id, output, providerOptions }: ToolResultPart, kind: string): RequestBody {
   const own = providerOptions?.openai?.item
-  if (isObject(own)) return { ...own, ...('call_id' in own && { call_id }) }
+  if (isObject(own) && own.type === `${kind}_output`) return { ...own, ...('call_id' in own && { call_id }) }
   const isList =
     output.type === 'content' && (output.value.length > 1 || output.value.some(({ type }) => type !== 'text'))
   return {
@@ -128,7 +142,7 @@ function outputItem({ toolCallId: call_id, output, providerOptions }: ToolResult
 
 function contentPart(part: Parameters<typeof mediaOf>[0] | TextPart): RequestBody {
   const own = part.providerOptions?.openai?.part
-  if (isObject(own)) return own
+  if (isObject(own)) return ownPart(own)
   if (part.type === 'text') return { type: 'input_text', text: part.text }
   const media = mediaOf(part)
   if (media === undefined) return { type: 'input_text', text: resultText({ type: 'content', value: [part as never] }) }
@@ -138,6 +152,11 @@ function contentPart(part: Parameters<typeof mediaOf>[0] | TextPart): RequestBod
   }
   if ('url' in media) return { type: 'input_file', file_url: media.url }
   return { type: 'input_file', filename: media.filename ?? 'file', file_data: dataUrl(media) }
+}
+
+/** Chat names a file that the server keeps in another way. */
+function ownPart(part: JsonObject): RequestBody {
+  return isObject(part.file) ? { type: 'input_file', file_id: part.file.file_id } : part
 }
 
 function inputPart(part: UserPart): RequestBody {
