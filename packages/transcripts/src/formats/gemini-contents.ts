@@ -124,11 +124,11 @@ class GeminiImport {
       this.into.report({ code: 'order.result-not-leading', severity: 'error', where: this.list.where(index), ids })
     }
     for (const [i, { part, at, where }] of results.entries()) {
-      const { id, name, hasId } = answered[i]!
+      const { id, name } = answered[i]!
       const raw =
         this.list.rawAt(index, ['parts', at, 'functionResponse', 'response']) ??
         this.list.rawAt(index, ['parts', at, 'function_response', 'response'])
-      const result = responseOf(part.functionResponse as Json, { hasId, raw })
+      const result = responseOf(part.functionResponse as Json, raw)
       this.into.log.result({ toolCallId: id, toolName: name, ...result }, { where, parts: [where] })
     }
     if (rest.length === 0 && results.length > 0) return

@@ -52,18 +52,16 @@ export function userPart(part: Json): UserPart {
 /** The members of a result part for a `functionResponse`. `raw`: the text of a response that a double would change. */
 export function responseOf(
   { response, parts }: Json,
-  { hasId, raw }: { hasId: boolean; raw?: string | undefined },
+  raw: string | undefined,
 ): { output: ToolOutput; providerOptions?: ProviderOptions } {
-  const own = hasId ? {} : state({ withoutId: true })
   const output = outputOf(response, raw)
   const media = objectsOf(parts).flatMap(([, part]) => mediaPart(camelCase(part)) ?? [])
-  if (media.length === 0) return { output, ...own }
+  if (media.length === 0) return { output }
   const isError = output.type.startsWith('error-')
   const text = 'value' in output && typeof output.value === 'string' ? output.value : JSON.stringify(response ?? {})
-  const providerOptions = { ...own.providerOptions, ...(isError && { palimpsest: { isError } }) }
   return {
     output: { type: 'content', value: [{ type: 'text', text }, ...media.map(contentOf)] },
-    ...(Object.keys(providerOptions).length > 0 && { providerOptions }),
+    ...(isError && { providerOptions: { palimpsest: { isError } } }),
   }
 }
 

@@ -37,8 +37,9 @@ interface Turn {
 /** A call turn has to follow a user's: what the model said right before is part of it. The responses of a turn are one. */
 function turns(messages: readonly Message[]): Turn[] {
   const list: Turn[] = []
+  const idless = new Set<string>()
   for (const message of messages) {
-    const turn = turnOf(message)
+    const turn = turnOf(message, idless)
     if (turn.parts.length === 0) continue
     const parts: RequestBody[] = []
     while (list.length > 0 && belongsTo(list.at(-1)!, turn)) parts.unshift(...list.pop()!.parts)
@@ -55,10 +56,12 @@ function belongsTo(last: Turn, turn: Turn): boolean {
 const isCall = ({ functionCall }: RequestBody) => functionCall !== undefined
 const isResponse = ({ functionResponse }: RequestBody) => functionResponse !== undefined
 
-function turnOf(message: Message): Turn {
+/** `idless`: the calls so far that came without an id. They and their responses go without one. */
+function turnOf(message: Message, idless: Set<string>): Turn {
+  if (message.role === 'assistant') noteIds(message.content, idless)
   if (message.role === 'assistant') return { role: 'model', parts: message.content.flatMap(modelPart) }
   if (message.role === 'user') return { role: 'user', parts: message.content.flatMap(userPart) }
-  return { role: 'user', parts: message.content.map(responsePart) }
+  return { role: 'user', parts: message.content.map(part => responsePart(part, idless)) }
 }
 
 function modelPart(part: AssistantPart): RequestBody[] {
@@ -73,12 +76,20 @@ function modelPart(part: AssistantPart): RequestBody[] {
 }
 
 function functionCall(part: ToolCallPart): RequestBody {
-  return { ...idOf(part), name: part.toolName, args: argumentsObject(part) }
+  const id = isIdless(part) ? {} : { id: part.toolCallId }
+  return { ...id, name: part.toolName, args: argumentsObject(part) }
 }
 
-/** A call that came without an id goes without one. */
-function idOf({ toolCallId, providerOptions }: ToolCallPart | ToolResultPart): { id?: string } {
-  return providerOptions?.google?.withoutId === true ? {} : { id: toolCallId }
+function noteIds(content: readonly AssistantPart[], idless: Set<string>): void {
+  for (const part of content) {
+    if (part.type !== 'tool-call') continue
+    if (isIdless(part)) idless.add(part.toolCallId)
+    else idless.delete(part.toolCallId)
+  }
+}
+
+function isIdless({ providerOptions }: ToolCallPart): boolean {
+  return providerOptions?.google?.withoutId === true
 }
 
 function userPart(part: UserPart): RequestBody[] {
@@ -97,11 +108,11 @@ function mimeType(mediaType: string | undefined): { mimeType?: string } {
   return mediaType === undefined || mediaType === 'application/octet-stream' ? {} : { mimeType: mediaType }
 }
 
-function responsePart(part: ToolResultPart): RequestBody {
+function responsePart(part: ToolResultPart, idless: ReadonlySet<string>): RequestBody {
   const media = part.output.type === 'content' ? part.output.value.flatMap(mediaParts) : []
   return {
     functionResponse: {
-      ...idOf(part),
+      ...(!idless.has(part.toolCallId) && { id: part.toolCallId }),
       name: part.toolName,
       response: responseOf(part),
       ...(media.length > 0 && { parts: media }),
