@@ -135,9 +135,9 @@ export function added(role: Message['role'], part: Part, origin: Origin): Entry 
 }
 
 /** The provider's own block, item or part, kept whole for it: nothing looks into it. */
-export function isOpaque({ part }: Piece, { stateKey }: TargetFacts): boolean {
+export function isOpaque({ part }: Piece, { stateKey, whole }: TargetFacts): boolean {
   const state = part.providerOptions?.[stateKey]
-  return ['block', 'item', 'part'].some(member => state?.[member] !== null && typeof state?.[member] === 'object')
+  return whole.some(member => state?.[member] !== null && typeof state?.[member] === 'object')
 }
 
 export function messagesOf(entries: readonly Entry[]): Message[] {

@@ -8,6 +8,8 @@ export interface TargetFacts {
   models: RegExp
   /** Under which name of `providerOptions` its state stands. */
   stateKey: string
+  /** Members of that state that hold a part whole, in the provider's own words. */
+  whole: readonly string[]
   callId: { legal: RegExp; limit: number; scope: 'request' | 'message' }
   toolName: { legal: RegExp; limit: number }
   /** Neighbours of one role go out as one message. DeepSeek: in thinking mode only. */
@@ -26,6 +28,7 @@ export const FACTS: Record<Target, TargetFacts> = {
     vendor: 'anthropic',
     models: /claude/i,
     stateKey: 'anthropic',
+    whole: ['block'],
     callId: { legal: WORD, limit: Number.POSITIVE_INFINITY, scope: 'request' },
     toolName: { legal: WORD, limit: 128 },
     joins: true,
@@ -36,6 +39,7 @@ export const FACTS: Record<Target, TargetFacts> = {
     vendor: 'openai',
     models: /^(gpt|o\d|codex|chatgpt)/i,
     stateKey: 'openai',
+    whole: ['part'],
     callId: { legal: ANY, limit: 40, scope: 'message' },
     toolName: { legal: WORD, limit: 64 },
     joins: false,
@@ -46,6 +50,7 @@ export const FACTS: Record<Target, TargetFacts> = {
     vendor: 'openai',
     models: /^(gpt|o\d|codex|chatgpt)/i,
     stateKey: 'openai',
+    whole: ['item', 'part'],
     callId: { legal: WORD, limit: 64, scope: 'request' },
     toolName: { legal: WORD, limit: 128 },
     joins: true,
@@ -56,6 +61,7 @@ export const FACTS: Record<Target, TargetFacts> = {
     vendor: 'google',
     models: /gemini/i,
     stateKey: 'google',
+    whole: ['part'],
     callId: { legal: ANY, limit: Number.POSITIVE_INFINITY, scope: 'message' },
     toolName: { legal: /^[A-Za-z_][A-Za-z0-9_.:-]*$/, limit: 64 },
     joins: true,
@@ -66,6 +72,7 @@ export const FACTS: Record<Target, TargetFacts> = {
     vendor: 'deepseek',
     models: /deepseek/i,
     stateKey: 'deepseek',
+    whole: [],
     callId: { legal: ANY, limit: Number.POSITIVE_INFINITY, scope: 'message' },
     toolName: { legal: WORD, limit: 64 },
     joins: false,

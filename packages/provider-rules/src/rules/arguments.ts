@@ -1,4 +1,4 @@
-import type { JsonObject, ToolCallPart } from '@palimpsest/session'
+import type { JsonObject, JsonValue, ToolCallPart } from '@palimpsest/session'
 import { TARGETS } from '../request.js'
 import type { Rule } from '../rule.js'
 
@@ -11,7 +11,12 @@ export const argumentsAreObjects: Rule = {
   heal(draft) {
     for (const { piece } of draft.calls()) {
       const text = piece.part.rawInput ?? JSON.stringify(piece.part.input ?? null)
-      if (isObjectText(text, piece.part)) continue
+      const parsed = parse(text)
+      if (isObject(parsed)) {
+        // Who reads the value and who reads the text must read the same.
+        if (!isObject(piece.part.input)) piece.part = { ...piece.part, input: parsed }
+        continue
+      }
       if (text.trim() === '' || text === 'null') {
         piece.part = withInput(piece.part, {})
         draft.report('args.empty', 'info', piece.origin)
@@ -28,16 +33,15 @@ export const argumentsAreObjects: Rule = {
 /** The key under which text that is no object goes out. */
 const RAW = 'unparsed'
 
-function isObjectText(text: string, { input, rawInput }: ToolCallPart): boolean {
-  if (rawInput === undefined) return isObject(input)
+function parse(text: string): JsonValue | undefined {
   try {
-    return isObject(JSON.parse(text))
+    return JSON.parse(text)
   } catch {
-    return false
+    return undefined
   }
 }
 
-function isObject(value: unknown): boolean {
+function isObject(value: unknown): value is JsonObject {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 

@@ -133,6 +133,7 @@ function whyNotTaken({ where, shown }: Spot, { facts, target }: Draft): string |
   if (!facts.media[where]) return where === 'result' ? 'this result takes text only' : 'the target takes text only here'
   const { isImage, data, url, mediaType = '' } = shown
   if (data === undefined && url === undefined) return 'another provider keeps it'
+  if (data === '' && !isImage) return 'it is empty'
   if (isImage)
     return target === 'gemini' && where === 'result' && url !== undefined ? 'only its address is known' : undefined
   return FILES[target].test(mediaType) || url !== undefined ? undefined : `no ${mediaType || 'such'} files are taken`
