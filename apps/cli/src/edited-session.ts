@@ -8,7 +8,7 @@ import { resolveId } from './session-id.js'
 import { TOKENIZER } from './tokenizer.js'
 import { counted } from './view/figures.js'
 
-export interface Edited<T> {
+interface Edited<T> {
   readonly id: string
   /** What closed a turn that was interrupted, before the edit. */
   readonly repaired: readonly SessionEvent[]

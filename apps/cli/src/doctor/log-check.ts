@@ -19,6 +19,8 @@ export class LogCheck {
   readonly #edits = new EditFold()
   readonly #unknown = new Map<string, number>()
   #openTurn: SessionEvent<'turn/start'> | undefined
+  /** Of the last turn. */
+  #lastStart = -1
   #isOver = false
 
   /** `kept`: the surface as the store's index tells it. */
@@ -43,7 +45,9 @@ export class LogCheck {
 
   /** What nobody has to mend, and somebody may want to know. */
   notes(): Finding[] {
-    return this.#edits.finish().flatMap(edit => (edit.state === 'interrupted' ? [interrupted(edit)] : []))
+    return this.#edits
+      .finish()
+      .flatMap(edit => (edit.state === 'interrupted' ? [interrupted(edit, edit.seq > this.#lastStart)] : []))
   }
 
   // --- internal ---
@@ -71,7 +75,10 @@ export class LogCheck {
     this.length += 1
     this.#relations.add(event)
     this.#edits.add(event)
-    if (event.type === 'turn/start') this.#openTurn = event
+    if (event.type === 'turn/start') {
+      this.#openTurn = event
+      this.#lastStart = event.seq
+    }
     if (event.type === 'turn/end') this.#openTurn = undefined
     if (!event.ignorable && !isKnownType(event.type) && !this.#unknown.has(event.type)) {
       this.#unknown.set(event.type, event.seq)
@@ -103,8 +110,9 @@ function unknownType(type: string, seq: number): Finding {
   return { code: 'UNKNOWN_EVENT_TYPE', message, seq }
 }
 
-function interrupted(edit: Edit): Finding {
-  return { code: 'COMPACTION_INTERRUPTED', message: `${interruptionText(edit)} (unless it runs now)`, seq: edit.seq }
+function interrupted(edit: Edit, mayRun: boolean): Finding {
+  const message = `${interruptionText(edit)}${mayRun ? ' (unless it runs now)' : ''}`
+  return { code: 'COMPACTION_INTERRUPTED', message, seq: edit.seq }
 }
 
 function turnOpen({ seq, data }: SessionEvent<'turn/start'>): Finding {
