@@ -32,6 +32,7 @@ function importClaudeCode(into: Import): void {
   const lineage = planLineage(rows, conversations.members(conversation), reader, report)
   const writer = new RowWriter(into, rows, lineage, reader)
   writer.run()
+  into.log.isLossless = false
   into.log.finish({ where: `line ${rows.lines[rows.length - 1] ?? 1}` })
   const { model } = writer
   into.about({ conversations: count, ...(model !== undefined && { model, vendor: vendorOf('anthropic', model)! }) })

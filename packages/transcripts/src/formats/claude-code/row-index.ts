@@ -73,7 +73,7 @@ export class RowIndex {
     this.offsets[row] = place.offset
     this.lengths[row] = place.length
     if (place.part >= 0) this.partOf.set(row, place.part)
-    this.kinds[row] = scan.hasUuid ? scan.kind : KIND.other
+    this.kinds[row] = scan.uuid === undefined ? KIND.other : scan.kind
     this.times[row] = scan.time
     this.sessionOf[row] = this.sessions.of(scan.sessionId)
     this.#addLinks(row, scan)
@@ -85,10 +85,9 @@ export class RowIndex {
 
   #addLinks(row: number, scan: RowScan): void {
     this.parents[row] = this.uuids.of(scan.parentUuid)
-    if (scan.logicalParentUuid !== undefined) {
-      this.logicalParents.set(row, this.uuids.of(scan.logicalParentUuid))
-    }
-    const uuid = scan.hasUuid ? this.uuids.of(scan.uuid) : NONE
+    const logical = scan.logicalParentUuid
+    if (logical !== undefined) this.logicalParents.set(row, this.uuids.of(logical))
+    const uuid = this.uuids.of(scan.uuid)
     this.#rowOfUuid = grown(this.#rowOfUuid, this.uuids.size)
     if (uuid < 0) return
     const first = this.#rowOfUuid[uuid]!
@@ -100,9 +99,9 @@ export class RowIndex {
   }
 
   #addMessage(row: number, scan: RowScan): void {
-    const calls = scan.callIds.map(id => this.calls.of(id))
-    this.callOf[row] = calls[0] ?? NONE
-    if (calls.length > 1) this.moreCalls.set(row, calls)
+    const { callIds } = scan
+    this.callOf[row] = this.calls.of(callIds[0])
+    if (callIds.length > 1) this.moreCalls.set(row, callIds.map(id => this.calls.of(id)))
     const message = this.messages.of(scan.messageId)
     this.messageOf[row] = message
     this.nextOfMessage[row] = NONE

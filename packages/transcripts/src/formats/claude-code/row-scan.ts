@@ -6,37 +6,33 @@ import { FLAG, KIND } from './row-kinds.js'
 /** What of one row its place in the session depends on, read by a walk over its bytes. */
 export class RowScan {
   kind: number = KIND.other
+  uuid: string | undefined
+  parentUuid: string | undefined
+  sessionId: string | undefined
+  /** Calls of an assistant's row, answered calls of a user's. */
+  callIds: string[] = []
   readonly #walk = new JsonWalk(WANTED)
   #bytes: Buffer = Buffer.alloc(0)
 
-  /** Whether the bytes are one JSON object. The getters then tell of it until the next call. */
+  /** Whether the bytes are one JSON object. The members then tell of it until the next call. */
   read(bytes: Uint8Array): boolean {
     this.#bytes = asBuffer(bytes)
     let at = this.#walk.walk(bytes, 0, bytes.length)
     if (at < 0) return false
-    this.kind = KINDS.get(this.#text(LEAF.type) ?? '') ?? KIND.other
     while (bytes[at] === 0x20 || bytes[at] === 0x0d || bytes[at] === 0x09) at++
-    return at === bytes.length && firstOf(bytes) === OPEN_BRACE
-  }
-
-  get hasUuid(): boolean {
-    return this.uuid !== undefined
-  }
-
-  get uuid(): string | undefined {
-    return this.#text(LEAF.uuid)
-  }
-
-  get parentUuid(): string | undefined {
-    return this.#text(LEAF.parentUuid)
+    if (at !== bytes.length || firstOf(bytes) !== OPEN_BRACE) return false
+    this.kind = this.#kindOf()
+    // A parent is mostly the row before, and a session mostly the same.
+    const last = this.uuid
+    this.parentUuid = this.#sameOr(LEAF.parentUuid, last)
+    this.uuid = this.#text(LEAF.uuid)
+    this.sessionId = this.#sameOr(LEAF.sessionId, this.sessionId)
+    this.callIds = this.#walk.items.length > 0 ? this.#callIds() : []
+    return true
   }
 
   get logicalParentUuid(): string | undefined {
     return this.#text(LEAF.logicalParentUuid)
-  }
-
-  get sessionId(): string | undefined {
-    return this.#text(LEAF.sessionId)
   }
 
   /** Epoch ms, or NaN. */
@@ -49,25 +45,13 @@ export class RowScan {
     return this.kind === KIND.assistant ? this.#text(LEAF.messageId) : undefined
   }
 
-  /** Calls of an assistant's row, answered calls of a user's. */
-  get callIds(): string[] {
-    const leaf = this.kind === KIND.assistant ? LEAF.blockId : LEAF.resultId
-    const { items } = this.#walk
-    const ids: string[] = []
-    for (let i = 0; i < items.length; i += 3) {
-      const id = items[i] === leaf ? this.#textOf(items[i + 1]!, items[i + 2]!) : undefined
-      if (id !== undefined) ids.push(id)
-    }
-    return ids
-  }
-
   get flags(): number {
     const { kind } = this
     const hasMessage = this.#has(LEAF.role) || this.#has(LEAF.content) || this.#walk.items.length > 0
     const isMessage = hasMessage && (kind === KIND.user || kind === KIND.assistant)
-    const isFailed = this.#isTrue(LEAF.isApiErrorMessage) || this.#text(LEAF.model) === '<synthetic>'
+    const isFailed = this.#isTrue(LEAF.isApiErrorMessage) || this.#isText(LEAF.model, SYNTHETIC)
     const isPrompt = isMessage && kind === KIND.user && this.callIds.length === 0
-    const isBoundary = kind === KIND.system && this.#text(LEAF.subtype) === 'compact_boundary'
+    const isBoundary = kind === KIND.system && this.#isText(LEAF.subtype, BOUNDARY)
     return (
       (this.#walk.seen & RISKY ? FLAG.risky : 0) |
       (this.#walk.seen & SEEN.inexact ? FLAG.inexact : 0) |
@@ -82,6 +66,41 @@ export class RowScan {
   }
 
   // --- internal ---
+
+  #kindOf(): number {
+    for (const [name, kind] of KINDS) if (this.#isText(LEAF.type, name)) return kind
+    return KIND.other
+  }
+
+  #callIds(): string[] {
+    const leaf = this.kind === KIND.assistant ? LEAF.blockId : LEAF.resultId
+    const { items } = this.#walk
+    const ids: string[] = []
+    for (let i = 0; i < items.length; i += 3) {
+      const id = items[i] === leaf ? this.#textOf(items[i + 1]!, items[i + 2]!) : undefined
+      if (id !== undefined) ids.push(id)
+    }
+    return ids
+  }
+
+  /** Whether a member is that text, with its quotes. */
+  #isText(leaf: number, text: string): boolean {
+    const start = this.#walk.starts[leaf]!
+    if (start < 0 || this.#walk.ends[leaf]! - start !== text.length) return false
+    for (let i = 0; i < text.length; i++) if (this.#bytes[start + i] !== text.charCodeAt(i)) return false
+    return true
+  }
+
+  /** The text of a member without making it anew where it is the same one. */
+  #sameOr(leaf: number, known: string | undefined): string | undefined {
+    const start = this.#walk.starts[leaf]! + 1
+    if (known !== undefined && start > 0 && this.#walk.ends[leaf]! - start - 1 === known.length) {
+      let i = 0
+      while (i < known.length && this.#bytes[start + i] === known.charCodeAt(i)) i++
+      if (i === known.length) return known
+    }
+    return this.#text(leaf)
+  }
 
   #has(leaf: number): boolean {
     return this.#walk.starts[leaf]! >= 0
@@ -99,13 +118,15 @@ export class RowScan {
   #textOf(start: number, end: number): string | undefined {
     if (this.#bytes[start] !== QUOTE) return undefined
     const text = this.#bytes.toString('latin1', start + 1, end - 1)
-    return /[\\\x80-\xff]/.test(text) ? JSON.parse(this.#bytes.toString('utf8', start, end)) : text
+    return UNLIKE.test(text) ? JSON.parse(this.#bytes.toString('utf8', start, end)) : text
   }
 }
 
 // --- internal ---
 
 const RISKY = SEEN.riskyEscape | SEEN.riskyNumber | SEEN.deep
+/** What is not the same in JSON, or in another encoding. */
+const UNLIKE = /[\\\x80-\xff]/
 const QUOTE = 0x22
 const OPEN_BRACE = 0x7b
 const TRUE = 0x74
@@ -148,7 +169,9 @@ const WANTED = {
   },
 }
 
-const KINDS = new Map<string, number>(Object.entries(KIND))
+const KINDS = Object.entries(KIND).map(([name, kind]) => [`"${name}"`, kind] as const)
+const SYNTHETIC = '"<synthetic>"'
+const BOUNDARY = '"compact_boundary"'
 
 function firstOf(bytes: Uint8Array): number | undefined {
   return bytes.find(byte => byte > 0x20)

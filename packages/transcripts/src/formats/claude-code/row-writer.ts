@@ -124,6 +124,7 @@ export class RowWriter {
   }
 
   #write(row: number, rows: readonly number[]): void {
+    this.#into.log.isLossless = !rows.some(each => this.#rows.is(each, FLAG.risky))
     const { replacedBy, summaries } = this.#lineage
     const edit = replacedBy.get(row)
     const summary = summaries.get(row)
