@@ -15,7 +15,8 @@ export const openaiResponses: Format = {
 // --- internal ---
 
 const ITEMS = /^(message|reasoning|item_reference|compaction|mcp_\w+|(function|custom_tool|[a-z_]+)_call(_output)?)$/
-const PARTS = new Set(['input_text', 'output_text', 'input_image', 'input_file', 'input_audio', 'refusal'])
+/** Sound and refusals look the same in chat messages. */
+const PARTS = new Set(['input_text', 'output_text', 'input_image', 'input_file'])
 
 function isResponses({ items, body }: FoundList): boolean {
   const known = objectsOf(items).map(([, item]) => item)

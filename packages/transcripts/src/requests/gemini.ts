@@ -34,7 +34,7 @@ interface Turn {
   parts: RequestBody[]
 }
 
-/** A call turn has to follow a user's: what the model said right before is part of it. The responses of a turn are one. */
+/** A call turn stands between a user's and its responses: what the model said beside it is part of it. The responses are one. */
 function turns(messages: readonly Message[]): Turn[] {
   const list: Turn[] = []
   const idless = new Set<string>()
@@ -49,7 +49,7 @@ function turns(messages: readonly Message[]): Turn[] {
 }
 
 function belongsTo(last: Turn, turn: Turn): boolean {
-  if (turn.role === 'model') return last.role === 'model' && turn.parts.some(isCall)
+  if (turn.role === 'model') return last.role === 'model' && [...last.parts, ...turn.parts].some(isCall)
   return last.role === 'user' && last.parts.every(isResponse) && turn.parts.every(isResponse)
 }
 
