@@ -93,14 +93,14 @@ class TreeWalk {
 
   #parentOf(i: number): number | undefined {
     const { parentId, line, id, hasId } = this.entries[i]!
-    if (parentId === null || i === 0) return undefined
+    if (parentId === null) return undefined
     if (parentId === undefined) return hasId ? undefined : this.#before(i)
     const parent = this.#byId.get(parentId)
     const where = `line ${line}`
     if (parent === undefined) {
       const before = this.#before(i)
-      const bridgedTo = before === undefined ? null : this.entries[before]!.id
-      this.report({ code: 'lineage.dangling-parent', severity: 'error', where, missing: parentId, bridgedTo })
+      const bridge = before === undefined ? {} : { bridgedTo: this.entries[before]!.id }
+      this.report({ code: 'lineage.dangling-parent', severity: 'error', where, missing: parentId, ...bridge })
       return before
     }
     if (parent > i) this.report({ code: 'order.clock-disagrees', severity: 'error', where, id, parent: parentId })
