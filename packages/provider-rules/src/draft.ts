@@ -100,10 +100,11 @@ export class Draft {
       if (entry.role === 'tool') for (const piece of entry.pieces) yield piece as Piece<ToolResultPart>
   }
 
-  /** Runs of neighbouring assistant messages. */
+  /** Runs of neighbouring assistant messages. What has become empty stands between none. */
   *runs(): Generator<Entry[]> {
     let run: Entry[] = []
     for (const entry of this.entries) {
+      if (entry.pieces.length === 0) continue
       if (entry.role === 'assistant') run.push(entry)
       else if (run.length > 0) {
         yield run

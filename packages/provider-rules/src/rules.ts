@@ -39,6 +39,8 @@ export const RULES: readonly Rule[] = [
   textsAreNotBlank,
   argumentsAreObjects,
   callsAndResultsPair,
+  // Once more: what stood behind an attempt may be gone.
+  attemptsAreWhole,
   thinkingLeads,
   thinkingIsFollowed,
   messagesHoldSomething,

@@ -37,7 +37,8 @@ export const callsAndResultsPair: Rule = {
 
 interface Call {
   readonly piece: Piece<ToolCallPart>
-  readonly run: Run
+  /** Left out while its message is read, and of one that is not sent. */
+  run?: Run
   readonly turn: number
   /** One that nothing can be paired with: it goes, and its result with it. */
   readonly isUnusable: boolean
@@ -64,6 +65,7 @@ class Pairing {
   #run: Run | undefined
   #turn = 0
   readonly #byId = new Map<string, Call[]>()
+  readonly #calls = new Map<Piece, Call>()
   readonly #answered = new Map<Call, Piece>()
   readonly #collapsed = new Set<Piece>()
   readonly #runs = new Map<Entry, Run>()
@@ -99,10 +101,16 @@ class Pairing {
   }
 
   #readAnswer(entry: Entry): void {
-    const hasCalls = entry.pieces.some(isClientCall)
-    const run = this.#runFor(hasCalls, entry)
-    if (hasCalls) run.last = entry
-    for (const piece of entry.pieces) if (isClientCall(piece)) this.#readCall(piece, run, entry)
+    const calls = entry.pieces.filter(isClientCall).filter(piece => this.#readCall(piece, entry))
+    if (entry.pieces.every(piece => this.#collapsed.has(piece))) return
+    const run = this.#runFor(calls.length > 0, entry)
+    if (calls.length > 0) run.last = entry
+    this.#runs.set(entry, run)
+    for (const piece of calls) {
+      const call = this.#calls.get(piece)!
+      call.run = run
+      run.calls.push(call)
+    }
   }
 
   #runFor(hasCalls: boolean, entry: Entry): Run {
@@ -119,10 +127,10 @@ class Pairing {
     return this.#run
   }
 
-  #readCall(piece: Piece<ToolCallPart>, run: Run, entry: Entry): void {
+  /** Whether it is sent. */
+  #readCall(piece: Piece<ToolCallPart>, entry: Entry): boolean {
     const isUnusable = !piece.part.toolCallId && !piece.part.toolName
-    const call: Call = { piece, run, turn: this.#turn, isUnusable, isDoubtful: false }
-    this.#runs.set(entry, run)
+    const call: Call = { piece, turn: this.#turn, isUnusable, isDoubtful: false }
     if (isUnusable) {
       this.#draft.report('call.unusable', 'error', piece.origin)
       this.#draft.lose('call', 'neither id nor name')
@@ -130,14 +138,15 @@ class Pairing {
       this.#collapsed.add(piece)
     } else {
       if (!piece.part.toolCallId) this.#giveId(piece)
-      if (this.#isDuplicate(call, entry)) return
-      run.calls.push(call)
+      if (this.#isDuplicate(call, entry)) return false
     }
+    this.#calls.set(piece, call)
     const { toolCallId } = piece.part
     const namesakes = this.#byId.get(toolCallId)
     if (namesakes) namesakes.push(call)
     else this.#byId.set(toolCallId, [call])
     if (!call.isDoubtful) this.#open.add(call)
+    return !isUnusable
   }
 
   /** By its place, so that the same history gives the same id. */
@@ -186,7 +195,8 @@ class Pairing {
     }
     this.#open.delete(call)
     this.#answered.set(call, piece)
-    if (call.isUnusable) {
+    const { run } = call
+    if (run === undefined) {
       this.#draft.lose('result', 'of a call with neither id nor name')
       return
     }
@@ -195,9 +205,9 @@ class Pairing {
       this.#draft.report('id.missing', 'error', piece.origin, { inferred })
       piece.part = { ...piece.part, toolCallId: inferred }
     }
-    if (call.run.isPassed) this.#draft.report('order.result-late', 'error', piece.origin, { id: piece.part.toolCallId })
+    if (run.isPassed) this.#draft.report('order.result-late', 'error', piece.origin, { id: piece.part.toolCallId })
     call.piece.answer = piece
-    call.run.answers.push({ piece, from })
+    run.answers.push({ piece, from })
   }
 
   #drop(piece: Piece<ToolResultPart>, id: string): void {

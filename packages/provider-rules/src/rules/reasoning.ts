@@ -10,8 +10,9 @@ export const attemptsAreWhole: Rule = {
   source: 'docs.claude.com/en/docs/build-with-claude/extended-thinking (thinking belongs to the answer that it led to)',
   healing: 'an answer of reasoning only, right before the one that replaced it, is not sent',
   heal(draft) {
-    draft.entries.forEach((entry, i) => {
-      const next = draft.entries[i + 1]
+    const entries = draft.entries.filter(({ pieces }) => pieces.length > 0)
+    entries.forEach((entry, i) => {
+      const next = entries[i + 1]
       if (!isReasoningOnly(entry) || next?.role !== 'assistant' || isReasoningOnly(next)) return
       if (draft.target === 'openai-responses' && entry.pieces.some(({ part }) => part.providerOptions?.openai)) return
       draft.report('reasoning.superseded-attempt', 'error', entry.origin)
@@ -121,7 +122,8 @@ export function isOwn({ given }: Entry, { facts }: Draft): boolean {
 // --- internal ---
 
 function isReasoningOnly({ role, pieces }: Entry): boolean {
-  return role === 'assistant' && pieces.length > 0 && pieces.every(({ part }) => part.type === 'reasoning')
+  if (role !== 'assistant' || !pieces.some(({ part }) => part.type === 'reasoning')) return false
+  return pieces.every(({ part }) => part.type === 'reasoning' || (part.type === 'text' && part.text === ''))
 }
 
 /** Under whose name the state stands that only its maker can read. */
