@@ -1,6 +1,7 @@
 import type { Message, RequestHeader, SessionEvent, SessionHeader } from '@palimpsest/session'
 import type { Loss } from './finding.js'
 import { aiSdkMessagesFile } from './formats/ai-sdk-messages-file.js'
+import { writeClaudeSession } from './formats/claude-code/write-session.js'
 import { writeRollout } from './formats/codex/write-rollout.js'
 import { writeSession } from './formats/pi/write-session.js'
 import { bodyFile } from './requests/body-file.js'
@@ -35,6 +36,7 @@ export type Exporter = (input: ExportInput) => Exported
 
 /** Formats that can be written, by name. Provider formats expect messages that the target's rules have healed. */
 export const EXPORTERS: Readonly<Record<string, Exporter>> = {
+  'claude-code': writeClaudeSession,
   codex: writeRollout,
   pi: writeSession,
   'anthropic-messages': bodyFile('anthropic'),

@@ -16,6 +16,12 @@ export function isMarkedRecord(value: Json): boolean {
   )
 }
 
+/** How the text begins that the agent puts in where a person stopped it. */
+export const INTERRUPTED = '[Request interrupted by user'
+
+/** The origin of a summary. */
+export const COMPACTION = 'compaction'
+
 export function messageOf(record: Json): Json | undefined {
   return isObject(record.message) ? record.message : undefined
 }

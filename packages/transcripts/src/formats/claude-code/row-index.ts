@@ -101,7 +101,11 @@ export class RowIndex {
   #addMessage(row: number, scan: RowScan): void {
     const { callIds } = scan
     this.callOf[row] = this.calls.of(callIds[0])
-    if (callIds.length > 1) this.moreCalls.set(row, callIds.map(id => this.calls.of(id)))
+    if (callIds.length > 1)
+      this.moreCalls.set(
+        row,
+        callIds.map(id => this.calls.of(id)),
+      )
     const message = this.messages.of(scan.messageId)
     this.messageOf[row] = message
     this.nextOfMessage[row] = NONE

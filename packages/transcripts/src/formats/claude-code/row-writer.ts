@@ -10,7 +10,7 @@ import { vendorOf } from '../../vendor.js'
 import { assistantPart, resultOf, userPart } from '../anthropic-blocks.js'
 import { finishReasonOf, usageOf } from './answer.js'
 import type { Lineage } from './lineage.js'
-import { blocksOf, messageOf } from './record.js'
+import { blocksOf, COMPACTION, INTERRUPTED, messageOf } from './record.js'
 import type { RowIndex } from './row-index.js'
 import { FLAG, KIND } from './row-kinds.js'
 import type { ReadRow, RowReader } from './row-reader.js'
@@ -239,7 +239,7 @@ export class RowWriter {
     const place = this.#place(row)
     const parts = blocksOf(messageOf(read.record) ?? {}).map(({ block }) => userPart(block))
     const whole = { ...place, parts: parts.map(() => place.where) }
-    log.context(parts, 'compaction', whole, replacing && { replacing })
+    log.context(parts, COMPACTION, whole, replacing && { replacing })
     this.#kept.clear()
     if (isAgain) this.#again(preserved)
   }
@@ -319,4 +319,3 @@ export class RowWriter {
 }
 
 const JITTER_MS = 1000
-const INTERRUPTED = '[Request interrupted by user'
