@@ -1,4 +1,4 @@
-import type { Session, SessionEvent, ToolMessage } from '@palimpsest/session'
+import type { EventMap, Session, SessionEvent } from '@palimpsest/session'
 import { compareMessages, type EditCost } from './edit-cost.js'
 import { standInFor } from './stand-in.js'
 import { type CountTokens, estimateTokens, messageTokens } from './tokens.js'
@@ -33,7 +33,7 @@ export interface PruneReport extends EditCost {
 export function prune(session: Session, options: PruneOptions = {}): PruneReport {
   const { countTokens = estimateTokens } = options
   const before = session.deriveMessages()
-  const pruned = planPrune(session, options).map(candidate => replaceResult(session, candidate, countTokens))
+  const pruned = planPrune(session, options).map(candidate => replaceResult(session, candidate))
   const cost = compareMessages(before, session.deriveMessages(), countTokens)
   if (pruned.length > 0) {
     const { tokensSaved, cachedPrefix } = cost
@@ -44,7 +44,9 @@ export function prune(session: Session, options: PruneOptions = {}): PruneReport
 
 export interface PruneCandidate {
   readonly event: SessionEvent<'tool/result'>
-  readonly tokens: number
+  readonly standIn: EventMap['tool/result']
+  readonly tokensBefore: number
+  readonly tokensAfter: number
 }
 
 /** What `prune` would replace now, in surface order. */
@@ -56,9 +58,7 @@ export function planPrune(session: Session, options: PruneOptions = {}): PruneCa
   const restored = restoredResults(session)
   return results.slice(0, Math.max(0, results.length - keepRecent)).flatMap(seq => {
     if (session.surface.shadowed(seq).length > 0 || restored.has(seq)) return []
-    const event = session.at(seq) as SessionEvent<'tool/result'>
-    const tokens = messageTokens(event.data.message, countTokens)
-    return tokens >= minTokens && isShorter(event, tokens, countTokens) ? [{ event, tokens }] : []
+    return planResult(session.at(seq) as SessionEvent<'tool/result'>, minTokens, countTokens)
   })
 }
 
@@ -82,21 +82,24 @@ function restoredResults(session: Session): Set<number> {
   return restored
 }
 
-function isShorter(event: SessionEvent<'tool/result'>, tokens: number, countTokens: CountTokens): boolean {
-  const message = standInFor(event, tokens)?.message
-  return (
-    message !== undefined &&
-    messageTokens(message, countTokens) < tokens &&
-    JSON.stringify(message).length < JSON.stringify(event.data.message).length
-  )
+/** None where the result is small, or no stand-in would be shorter. */
+function planResult(event: SessionEvent<'tool/result'>, minTokens: number, countTokens: CountTokens): PruneCandidate[] {
+  const { message } = event.data
+  const tokensBefore = messageTokens(message, countTokens)
+  if (tokensBefore < minTokens) return []
+  const standIn = standInFor(event, tokensBefore)
+  if (standIn === undefined) return []
+  const tokensAfter = messageTokens(standIn.message, countTokens)
+  const isShorter =
+    tokensAfter < tokensBefore && JSON.stringify(standIn.message).length < JSON.stringify(message).length
+  return isShorter ? [{ event, standIn, tokensBefore, tokensAfter }] : []
 }
 
-function replaceResult(session: Session, { event, tokens }: PruneCandidate, countTokens: CountTokens): PrunedResult {
+function replaceResult(session: Session, { event, standIn, tokensBefore, tokensAfter }: PruneCandidate): PrunedResult {
   const { seq, data } = event
-  const standIn = session.append('tool/result', standInFor(event, tokens)!, {
+  const node = session.append('tool/result', standIn, {
     surfaceOp: { op: 'replace', start: seq, end: seq },
     sourceEventSeqs: [seq],
-  })
-  const tokensAfter = messageTokens(standIn.data.message as ToolMessage, countTokens)
-  return { seq, node: standIn.seq, toolCallId: data.toolCallId, tokensBefore: tokens, tokensAfter }
+  }).seq
+  return { seq, node, toolCallId: data.toolCallId, tokensBefore, tokensAfter }
 }

@@ -1,26 +1,32 @@
 import type { Plugin } from '@palimpsest/host'
 import type { Message, Session } from '@palimpsest/session'
+import { requestTokens } from './pressure.js'
 import { type PruneOptions, planPrune, prune } from './prune.js'
-import { type CountTokens, estimateTokens, totalTokens } from './tokens.js'
+import { type CountTokens, estimateTokens, messageTokens } from './tokens.js'
 
 export interface ToolResultPruneOptions extends PruneOptions {
   /**
-   * Tokens appended since the last pass before the next one: each pass breaks the prefix that a provider
-   * has cached. Default 50,000.
+   * Each pass breaks the prefix that a provider has cached: one is allowed for each so many tokens appended, begun
+   * ones too. Default 50,000.
    */
   everyTokens?: number
-  /** The part of the request that a pass must save. Default 0.2. */
+  /** A pass must save this part of the request. Default 0.5. */
   minShare?: number
+  /** Or so many tokens, where that is less. Default 20,000. */
+  enoughTokens?: number
 }
 
-/** The automatic policy: before a request, prunes in batches, when enough has come and enough would be saved. */
+/**
+ * The automatic policy: prunes before a request, in batches. A pass is due when it takes off half of the request or
+ * 20,000 tokens, whichever is less, and there was less than one pass for each 50,000 tokens appended.
+ */
 export function toolResultPrune(options: ToolResultPruneOptions = {}): Plugin {
+  requireOptions(options)
   return {
     name: 'tool-result-prune',
     setup(ctx) {
-      const isDue = createSchedule(options)
-      ctx.around('model/request', (call, next) => {
-        if (isDue(call.session)) prune(call.session, options)
+      ctx.around('model/request', ({ session }, next) => {
+        if (isDue(session, options)) prune(session, options)
         return next()
       })
     },
@@ -29,26 +35,34 @@ export function toolResultPrune(options: ToolResultPruneOptions = {}): Plugin {
 
 // --- internal ---
 
-/** Whether a pass is worth its break of the cached prefix, by session. */
-function createSchedule(options: ToolResultPruneOptions = {}): (session: Session) => boolean {
-  const { everyTokens = 50_000, minShare = 0.2, countTokens = estimateTokens } = options
-  return session => {
-    const seq = lastPass(session)
-    if (seq !== undefined && appendedSince(session, seq, countTokens) < everyTokens) return false
-    const saved = planPrune(session, options).reduce((sum, { tokens }) => sum + tokens, 0)
-    return saved > minShare * totalTokens(session.deriveMessages(), countTokens)
+/** Whether a pass is worth its break of the cached prefix. All that it asks for is in the log. */
+function isDue(session: Session, options: ToolResultPruneOptions): boolean {
+  const { everyTokens = 50_000, minShare = 0.5, enoughTokens = 20_000, countTokens = estimateTokens } = options
+  if (!hasAppended(session, countPasses(session) * everyTokens, countTokens)) return false
+  const saved = planPrune(session, options).reduce((sum, each) => sum + each.tokensBefore - each.tokensAfter, 0)
+  return saved > 0 && saved >= Math.min(enoughTokens, minShare * requestTokens(session, countTokens))
+}
+
+/** Stand-ins, visible or not, stand behind one another in the log as their pass wrote them. */
+function countPasses(session: Session): number {
+  const standIns = session.markers().filter(({ type, surfaceOp }) => type === 'tool/result' && surfaceOp !== 'append')
+  return standIns.filter(({ seq }, index) => standIns[index - 1]?.seq !== seq - 1).length
+}
+
+/** Whether more than `tokens` were appended. Counts from the newest on, so that a long log is read no further than needed. */
+function hasAppended(session: Session, tokens: number, countTokens: CountTokens): boolean {
+  let left = tokens
+  for (const { seq, surfaceOp } of session.markers().toReversed()) {
+    if (surfaceOp === 'append')
+      left -= messageTokens((session.at(seq)!.data as { message: Message }).message, countTokens)
+    if (left < 0) return true
   }
+  return false
 }
 
-/** The seq of the last stand-in, visible or not. */
-function lastPass(session: Session): number | undefined {
-  return session.markers().findLast(({ type, surfaceOp }) => type === 'tool/result' && surfaceOp !== 'append')?.seq
-}
-
-function appendedSince(session: Session, seq: number, countTokens: CountTokens): number {
-  const appended = session.markers().filter(marker => marker.seq > seq && marker.surfaceOp === 'append')
-  return totalTokens(
-    appended.map(marker => (session.at(marker.seq)!.data as { message: Message }).message),
-    countTokens,
-  )
+function requireOptions({ everyTokens = 1, minShare = 1, enoughTokens = 0 }: ToolResultPruneOptions): void {
+  if (!(everyTokens > 0)) throw new RangeError(`everyTokens: expected a number above 0, found ${everyTokens}`)
+  if (!(minShare >= 0 && minShare <= 1))
+    throw new RangeError(`minShare: expected a part from 0 to 1, found ${minShare}`)
+  if (!(enoughTokens >= 0)) throw new RangeError(`enoughTokens: expected a number from 0 on, found ${enoughTokens}`)
 }

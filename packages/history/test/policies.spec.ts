@@ -167,4 +167,52 @@ describe('the automatic pruning', () => {
     )!
     expect(JSON.stringify(answer.data)).toContain('f0 f0')
   })
+
+  test('allows one pass for each started stretch of tokens appended, and waits for what is worth it', async () => {
+    const host = createHost()
+    await host.use(toolResultPrune({ everyTokens: 10_000, enoughTokens: 2_000, countTokens }))
+    const session = Session.create({ now: () => 0 })
+    const agent = createAgent({ session, model: busyModel(), host, tools: [look] })
+    for (let turn = 1; turn <= 60; turn++) {
+      agent.send(`task ${turn}`)
+      await agent.idle()
+      const messages = session.markers().filter(({ surfaceOp }) => surfaceOp === 'append')
+      const appended = messages.reduce(
+        (sum, { seq }) => sum + countTokens(JSON.stringify((session.at(seq)!.data as { message: unknown }).message)),
+        0,
+      )
+      expect(eventsOf(session, 'prune/applied').length).toBeLessThanOrEqual(Math.ceil(appended / 10_000))
+    }
+    const passes = eventsOf(session, 'prune/applied')
+    expect(passes.length).toBeGreaterThan(3)
+    for (const { data } of passes) {
+      const before = data.cachedPrefix.tokens + data.cachedPrefix.tokensBroken
+      expect(data.tokensSaved).toBeGreaterThanOrEqual(Math.min(2_000, before / 2))
+    }
+  })
+
+  test('goes on counting in a session that was reopened', async () => {
+    const host = createHost()
+    await host.use(toolResultPrune({ everyTokens: 1_000_000, countTokens }))
+    const first = Session.create({ now: () => 0 })
+    const run = async (session: Session, turns: number) => {
+      const agent = createAgent({ session, model: busyModel(), host, tools: [look] })
+      for (let turn = 1; turn <= turns; turn++) {
+        agent.send(`task ${turn}`)
+        await agent.idle()
+      }
+      await agent.dispose()
+    }
+    await run(first, 20)
+    expect(eventsOf(first, 'prune/applied')).toHaveLength(1)
+    const reopened = Session.create({ header: first.header, seed: first.events })
+    await run(reopened, 20)
+    expect(eventsOf(reopened, 'prune/applied')).toHaveLength(1)
+  })
+
+  test('refuses options that cannot be', () => {
+    expect(() => toolResultPrune({ everyTokens: 0 })).toThrow(RangeError)
+    expect(() => toolResultPrune({ minShare: 1.5 })).toThrow(RangeError)
+    expect(() => toolResultPrune({ enoughTokens: -1 })).toThrow(RangeError)
+  })
 })
