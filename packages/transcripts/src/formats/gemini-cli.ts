@@ -1,4 +1,4 @@
-import { readDocument } from '../document.js'
+import { type JsonDocument, readDocument } from '../document.js'
 import type { Format, Head, Import } from '../format.js'
 import { inspectRecord } from '../inspect.js'
 import { inspectDocument } from '../inspect-document.js'
@@ -17,7 +17,7 @@ export const geminiCli: Format = {
     const document = readDocument(into.source)
     const messages = messagesOf(document?.value)
     if (document === undefined || messages === undefined) importLog(into)
-    else importDocument(into, document.text, document.value as Json, messages)
+    else importDocument(into, document, messages)
   },
 }
 
@@ -52,8 +52,14 @@ function messagesOf(document: unknown): { list: unknown[]; path: string } | unde
     : undefined
 }
 
-function importDocument(into: Import, text: string, document: Json, found: { list: unknown[]; path: string }): void {
+function importDocument(
+  into: Import,
+  { text, value, tornAt }: JsonDocument,
+  found: { list: unknown[]; path: string },
+): void {
   const { list, path } = found
+  const document = value as Json
+  if (tornAt !== undefined) into.report({ code: 'file.torn-record', severity: 'error', where: tornAt })
   const isInside = document[path] === list
   metadata(into, document)
   inspectDocument(text, list, path, into.report, isInside ? [path] : [])

@@ -1,12 +1,12 @@
+import { readDocument } from '../document.js'
 import type { Finding } from '../finding.js'
 import type { Head, Import } from '../format.js'
 import { inspectRecord } from '../inspect.js'
 import { inspectDocument } from '../inspect-document.js'
 import { type JSONPath, RawTexts } from '../json/raw-text.js'
-import { parseJson } from '../json/scan-json.js'
 import { isObject, type Json } from '../json/shapes.js'
 import { type LineRecord, readRecords } from '../records.js'
-import { readText, type Source } from '../source.js'
+import type { Source } from '../source.js'
 
 /** A conversation in a provider's own form: a bare list of messages, or a request body (or a run) that holds one. */
 export interface FoundList {
@@ -70,9 +70,12 @@ function listsOf(document: unknown, keys: readonly string[], path: JSONPath = []
 }
 
 function readLists(source: Source, keys: readonly string[], report: (finding: Finding) => void): Opened[] {
-  const text = readText(source)
-  const document = parseJson(text)
-  if (document !== undefined) return listsOf(document.value, keys).map(found => inDocument(text, found))
+  const document = readDocument(source)
+  if (document !== undefined) {
+    const { text, value, tornAt } = document
+    if (tornAt !== undefined) report({ code: 'file.torn-record', severity: 'error', where: tornAt })
+    return listsOf(value, keys).map(found => inDocument(text, found))
+  }
   const records = [...readRecords(source, { report })]
   const bodies = records.filter(({ value }) => listsOf(value, keys).length > 0)
   if (bodies.length > 0)

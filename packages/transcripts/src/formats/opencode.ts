@@ -1,4 +1,4 @@
-import { readDocument } from '../document.js'
+import { openDocument } from '../document.js'
 import type { Format, Import } from '../format.js'
 import { inspectDocument } from '../inspect-document.js'
 import { RawTexts } from '../json/raw-text.js'
@@ -10,7 +10,7 @@ export const opencode: Format = {
   name: 'opencode',
   detect: head => isExport(head.document()),
   import(into) {
-    const document = readDocument(into.source)
+    const document = openDocument(into)
     if (document !== undefined && isObject(document.value)) importExport(into, document.text, document.value)
   },
 }
