@@ -1,7 +1,7 @@
 import { type Agent, createHost } from '@palimpsest/host'
 import * as all from '@palimpsest/invariants'
 import { attachInvariants, checkLog, InvariantError, invariants, RELATIONS } from '@palimpsest/invariants'
-import { Session } from '@palimpsest/session'
+import { closeInterruptedTurn, Session } from '@palimpsest/session'
 import { describe, expect, test } from 'vitest'
 import { APPEND, asks, begins, forged, lying, result, user, watched } from './samples.js'
 
@@ -171,6 +171,29 @@ function inStep(session: Session): void {
   session.append('step/start', { turn: 1, step: 1 })
 }
 
+/** Closes what is open as far as the log says, and goes on with a turn of which nothing is wrong. */
+function soundTurnAfter(session: Session): void {
+  const edge = session.events.findLast(({ type }) => /^(turn|step)\//.test(type))?.type
+  const closing = edge === 'step/end' ? [] : closeInterruptedTurn(session.events)
+  const isStray = closing.length === 0 && edge?.startsWith('step/')
+  for (const { type, data, sourceEventSeqs, surfaceOp } of closing) {
+    const append = session.append.bind(session) as (...args: unknown[]) => unknown
+    append(type, data, ...(surfaceOp ? [{ surfaceOp, ...(sourceEventSeqs && { sourceEventSeqs }) }] : []))
+  }
+  if (isStray && edge === 'step/start') session.append('step/end', { turn: 1, step: 1 })
+  if (isStray) session.append('turn/end', { turn: 1, reason: { kind: 'completed' } })
+  const last = session.events.findLast(({ type }) => type === 'turn/start' || type === 'turn/end')
+  const turn = (last!.data as { turn: number }).turn + 1
+  session.append('turn/start', { turn })
+  session.append('user/message', { turn, ...user('go') }, APPEND)
+  session.append('step/start', { turn, step: 1 })
+  session.append('assistant/message', { ...asks('z'), turn }, APPEND)
+  const { seq } = session.append('tool/call', { ...begins('z'), turn })
+  session.append('tool/result', { ...result('z'), turn }, { ...APPEND, sourceEventSeqs: [seq] })
+  session.append('step/end', { turn, step: 1 })
+  session.append('turn/end', { turn, reason: { kind: 'completed' } })
+}
+
 describe('a broken log', () => {
   for (const [relation, name, act] of BREAKS) {
     test(`${relation}: ${name}, live, on attach, and in a stored log; judged afresh from there`, async () => {
@@ -192,6 +215,8 @@ describe('a broken log', () => {
       session.append('user/message', user('on'), APPEND)
       expect([errors.length, late.length]).toEqual([1, 1])
       expect(checkLog(session)).toEqual([error])
+      soundTurnAfter(session)
+      expect([errors.length, late.length, checkLog(session).length]).toEqual([1, 1, 1])
     })
   }
 })
@@ -217,6 +242,52 @@ describe('a broken host', () => {
     host.adopt(fake)
     session.append('user/message', user('a'), APPEND)
     expect(broken()).toContain('surface-folds')
+  })
+
+  test('surface-folds: a large surface whose middle lies, at the next end of a turn and at the next edit, once', async () => {
+    for (const edits of [false, true]) {
+      const { host, broken } = await watched()
+      const session = start()
+      let seqs = (real: readonly number[]) => real
+      const { surface } = session
+      const view = {
+        get size() {
+          return surface.size
+        },
+        get last() {
+          return surface.last
+        },
+        seqs: () => seqs(surface.seqs()),
+      }
+      const fake = lying(session, { surface: view })
+      host.adopt(fake)
+      session.append('turn/start', { turn: 1 })
+      for (let i = 0; i < 100; i++) session.append('user/message', user(`m${i}`), APPEND)
+      seqs = real => [real[1]!, real[0]!, ...real.slice(2)]
+      expect(broken()).toEqual([])
+      const intent = { surfaceOp: { op: 'replace', start: 100, end: 100 }, sourceEventSeqs: [100] } as const
+      if (edits) session.append('user/message', user('sum'), intent)
+      session.append('turn/end', { turn: 1, reason: { kind: 'completed' } })
+      expect(broken()).toEqual(['surface-folds'])
+      session.append('user/message', user('on'), {
+        surfaceOp: { op: 'replace', start: 50, end: 50 },
+        sourceEventSeqs: [50],
+      })
+      expect(broken()).toEqual(['surface-folds'])
+    }
+  })
+
+  test('surface-folds: markers that do not fold', async () => {
+    const { host, broken } = await watched()
+    const session = start()
+    session.append('user/message', user('a'), APPEND)
+    const bad = forged(1, 'user/message', user('b'), {
+      surfaceOp: { op: 'replace', start: 7, end: 7 },
+      sourceEventSeqs: [0],
+    })
+    const fake = lying(session, { length: 2, at: (seq: number) => (seq === 1 ? bad : session.at(seq)) })
+    host.adopt(fake)
+    expect(broken()).toEqual(['surface-folds'])
   })
 
   test('request-rebuilds: a request that was changed on its way', async () => {
