@@ -147,12 +147,22 @@ describe('import', () => {
     expect(shape(ofSession)).toEqual(shape(ofFile))
   })
 
-  test('of the same file again changes nothing; of one that has grown is refused', async () => {
+  test('of the same file again changes nothing; of one that has grown makes another session', async () => {
     const file = write('chat.json', { id: 'x', messages: CHAT })
     const [{ id }] = json(await run('import', file, '--json'))
-    const [again] = json(await run('import', file, '--json'))
-    expect(again).toMatchObject({ id, isKnown: true })
+    expect(json(await run('import', file, '--json'))).toMatchObject([{ id, isKnown: true }])
     expect(json(await run('ls', '--json'))).toHaveLength(1)
+    const pi = (
+      text: string,
+    ) => `{"type":"session","version":3,"id":"s1","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/p"}
+{"type":"message","id":"a1","parentId":null,"timestamp":"2026-01-05T09:00:01.000Z","message":{"role":"user","content":"${text}"}}
+`
+    const ids = []
+    for (const text of ['one', 'two', 'one', 'two'])
+      ids.push(json(await run('import', write('s.jsonl', pi(text)), '--json'))[0].id)
+    expect(ids[0]).toBe('s1')
+    expect(ids[1]).toMatch(/^s1-[0-9a-f]{8}$/)
+    expect(ids.slice(2)).toEqual(ids.slice(0, 2))
   })
 
   test('of a folder goes on behind what fails, and says how many', async () => {

@@ -24,7 +24,7 @@ export interface Imported {
 
 /**
  * Writes a transcript into the store as a session of its own. The file is only read. Its id is the transcript's own
- * where that is an id here, else one made of its bytes, so that a file is not imported twice.
+ * where that is an id here and no other file has taken it, else one made of its bytes; a file is not imported twice.
  */
 export async function importSource(backend: SessionBackend, source: Source, options: ReadOptions): Promise<Imported> {
   const first = readWindow(source, options, 0)
@@ -38,24 +38,15 @@ export async function importSource(backend: SessionBackend, source: Source, opti
       `expected messages, found ${describe(reading)}; palimpsest doctor FILE says more`,
     )
   }
-  const id = idOf(reading, source, options.conversation ?? 0)
-  const imported = {
-    id,
-    format: reading.format,
-    length,
-    findings: reading.findings,
-    loss: reading.loss,
-    conversations: reading.about.conversations ?? 1,
+  const digest = digestOf(source)
+  const { id, isKnown } = await chooseId(backend, reading, digest, options.conversation ?? 0)
+  if (!isKnown) {
+    // The kernel judges what is about to be stored, and completes the header.
+    const { header, events } = Session.create({ header: headerOf(first, id, digest), seed: first.events })
+    await write(backend, header, events, from => (from < length ? readWindow(source, options, from).events : []))
   }
-  const stored = await backend.read(id, { from: 0, to: 0 })
-  if (stored !== undefined) return { ...imported, isKnown: assertSame(id, stored.length, length) }
-  // The kernel judges what is about to be stored, and completes the header.
-  const { header, events } = Session.create({
-    header: { ...reading.header, id, createdAt: startOf(first) },
-    seed: first.events,
-  })
-  await write(backend, header, events, from => (from < length ? readWindow(source, options, from).events : []))
-  return { ...imported, isKnown: false }
+  const { findings, loss, about, format } = reading
+  return { id, format, length, isKnown, findings, loss, conversations: about.conversations ?? 1 }
 }
 
 // --- internal ---
@@ -99,19 +90,41 @@ async function write(
   await lease.release()
 }
 
-function startOf({ reading, events }: Window): number {
-  return reading.about.createdAt ?? events[0]?.time ?? 0
+function headerOf({ reading, events }: Window, id: string, digest: string): Partial<SessionHeader> {
+  const { header, about } = reading
+  const importedFrom = { ...header.importedFrom!, digest }
+  return { ...header, id, createdAt: about.createdAt ?? events[0]?.time ?? 0, importedFrom }
 }
 
-function idOf({ about, format }: Reading, source: Source, conversation: number): string {
+/** Agents copy and go on with a session under one id: the second file with it gets its own bytes behind the id. */
+async function chooseId(
+  backend: SessionBackend,
+  { about, format }: Reading,
+  digest: string,
+  conversation: number,
+): Promise<{ id: string; isKnown: boolean }> {
   const suffix = conversation > 0 ? `-${conversation}` : ''
   const own = about.id === undefined ? '' : `${about.id}${suffix}`
-  if (isId(own)) return own
+  const made = `${format}-${digest.slice(0, 16)}${suffix}`
+  const longer = `${own}-${digest.slice(0, 8)}`
+  for (const id of isId(own) ? [own, isId(longer) ? longer : made] : [made]) {
+    const stored = await backend.read(id, { from: 0, to: 0 })
+    if (stored === undefined) return { id, isKnown: false }
+    if ((stored.header.importedFrom as { digest?: string } | undefined)?.digest === digest) return { id, isKnown: true }
+  }
+  throw new CommandError(
+    'SESSION_EXISTS',
+    `expected no session ${made} in this store, found one; import into another --store`,
+  )
+}
+
+/** Of all its bytes. */
+function digestOf(source: Source): string {
   const digest = createHash('sha256')
   for (let from = 0; from < source.size; from += DIGEST_BYTES) {
     digest.update(source.read(from, Math.min(from + DIGEST_BYTES, source.size)))
   }
-  return `${format}-${digest.digest('hex').slice(0, 16)}${suffix}`
+  return digest.digest('hex').slice(0, 32)
 }
 
 const DIGEST_BYTES = 1 << 20
@@ -123,14 +136,6 @@ function isId(text: string): boolean {
   } catch {
     return false
   }
-}
-
-function assertSame(id: string, stored: number, length: number): true {
-  if (stored === length) return true
-  throw new CommandError(
-    'SESSION_EXISTS',
-    `expected no session ${id} in this store, found one of ${stored} events where the file now gives ${length}; palimpsest rm ${id} first, or import into another --store`,
-  )
 }
 
 function describe({ about, findings }: Reading): string {
