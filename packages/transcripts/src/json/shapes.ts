@@ -24,7 +24,17 @@ export function numberOf(value: unknown): number | undefined {
 
 /** Epoch ms of an ISO date or of a number of ms. */
 export function timeOf(value: unknown): number | undefined {
-  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
+  if (typeof value === 'number') return Math.abs(value) <= LAST_DATE ? value : undefined
   const time = typeof value === 'string' ? Date.parse(value) : Number.NaN
   return Number.isNaN(time) ? undefined : time
 }
+
+/** As an ISO date; the first or last there is for a number beyond. */
+export function isoTime(time: number): string {
+  return new Date(Math.max(-LAST_DATE, Math.min(LAST_DATE, time))).toISOString()
+}
+
+// --- internal ---
+
+/** Of a `Date`, in ms. */
+const LAST_DATE = 8.64e15

@@ -118,18 +118,22 @@ export class RolloutImport {
   // --- items: the model's history ---
 
   #item(item: Json, place: Place, record: Json): void {
-    if (isModelItem(item)) this.#modelItem(item, place)
+    if (isModelItem(item)) this.#modelItem(item, place, record)
     else if (isOutput(item)) this.#output(item, place)
     else if (item.type === 'message' || item.type === 'agent_message') this.#message(item, place)
     else this.#note(`response_item.${stringOf(item.type) ?? 'unknown'}`, record, place)
   }
 
-  #modelItem(item: Json, place: Place): void {
+  #modelItem(item: Json, place: Place, record: Json): void {
+    const parts = assistantParts(item)
+    if (parts.length === 0) {
+      this.#note('response_item.empty', record, place)
+      return
+    }
     if (this.#answer === undefined || this.#answer.isOver || isNextAnswer(this.#answer, item)) {
       this.#flush()
       this.#answer = this.#beginAnswer(place)
     }
-    const parts = assistantParts(item)
     this.#answer.parts.push(...parts)
     this.#answer.wheres.push(...parts.map(() => place.where))
   }
@@ -148,7 +152,6 @@ export class RolloutImport {
   }
 
   #writeAnswer({ parts, wheres, place, by, usage }: Answer): void {
-    if (parts.length === 0) return
     this.#facts.writeHeader(place)
     this.into.log.assistant(parts, { ...place, parts: wheres }, { ...by, usage, ...this.#takeReplaced() })
     this.#written()

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { AssistantMessage, Message, ToolMessage, Usage, UserMessage } from '@palimpsest/session'
 import type { ExportEntry, Exported, ExportInput } from '../../export.js'
-import { type Json, stringOf } from '../../json/shapes.js'
+import { isoTime, type Json, stringOf } from '../../json/shapes.js'
 import { LossCount } from '../loss-count.js'
 import { answerItems, outputItem, saidItem } from './written-items.js'
 
@@ -38,7 +38,7 @@ class RolloutWriter {
   }
 
   #line(type: string, payload: Json): void {
-    this.#lines.push(JSON.stringify({ timestamp: new Date(this.#time).toISOString(), type, payload }))
+    this.#lines.push(JSON.stringify({ timestamp: isoTime(this.#time), type, payload }))
   }
 
   #meta(): void {
@@ -46,7 +46,7 @@ class RolloutWriter {
     const makers = entries.map(({ message }) => stringOf(message.providerOptions?.palimpsest?.vendor))
     this.#line('session_meta', {
       id: header.id ?? idOf(this.input),
-      timestamp: new Date(this.#time).toISOString(),
+      timestamp: isoTime(this.#time),
       cwd: header.cwd ?? '/',
       originator: 'palimpsest',
       cli_version: '0.0.0',

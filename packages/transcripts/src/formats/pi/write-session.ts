@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { AssistantMessage, ToolMessage, UserMessage } from '@palimpsest/session'
 import type { ExportEntry, Exported, ExportInput } from '../../export.js'
 import { stringifyRaw } from '../../json/raw-json.js'
-import { type Json, stringOf } from '../../json/shapes.js'
+import { isoTime, type Json, stringOf } from '../../json/shapes.js'
 import { LossCount } from '../loss-count.js'
 import { answerBlocks, resultMessage, saidBlocks, stopReasonOf, usageOf } from './written-blocks.js'
 
@@ -35,7 +35,7 @@ class SessionWriter {
   write(): Exported {
     const { header, entries, request } = this.input
     const id = header.id ?? uuidOf(this.#seed)
-    this.#push({ type: 'session', version: 3, id, timestamp: this.#iso(), cwd: header.cwd ?? '/' })
+    this.#push({ type: 'session', version: 3, id, timestamp: isoTime(this.#time), cwd: header.cwd ?? '/' })
     for (const entry of entries) this.#write(entry)
     this.#loss.add('text', request?.system === undefined ? 0 : 1, 'pi makes its own system prompt')
     this.#loss.add('tool-schema', request?.tools?.length ?? 0, 'pi brings its own tools')
@@ -93,16 +93,12 @@ class SessionWriter {
 
   #entry(type: string, members: Json): void {
     const id = createHash('sha256').update(`${this.#seed}${this.#lines.length}`).digest('hex').slice(0, 8)
-    this.#push({ type, id, parentId: this.#parentId, timestamp: this.#iso(), ...members })
+    this.#push({ type, id, parentId: this.#parentId, timestamp: isoTime(this.#time), ...members })
     this.#parentId = id
   }
 
   #push(record: Json): void {
     this.#lines.push(stringifyRaw(record))
-  }
-
-  #iso(): string {
-    return new Date(this.#time).toISOString()
   }
 }
 
