@@ -29,7 +29,7 @@ export class RowWriter {
   /** Texts that subagents were started with, by the call that did it. */
   readonly #tasks = new Map<string, string>()
   /** What an edited prompt takes the place of. */
-  readonly #stretches = new Map<number, Replaced>()
+  readonly #stretches = new Map<number, number[]>()
   /** Seqs of messages that a compaction kept, by one of their rows. */
   readonly #kept = new Map<number, number>()
   readonly #isPreserved: ReadonlySet<number>
@@ -143,8 +143,9 @@ export class RowWriter {
     const added = log.surface.slice(size)
     if (added.length === 0) return
     if (edit !== undefined) {
-      const start = this.#stretches.get(edit)?.start ?? added[0]!
-      this.#stretches.set(edit, { start, end: added.at(-1)! })
+      const stretch = this.#stretches.get(edit)
+      if (stretch === undefined) this.#stretches.set(edit, added)
+      else stretch.push(...added)
     }
     if (rows.every(each => this.#isPreserved.has(each))) for (const seq of added) this.#kept.set(seq, row)
   }
@@ -217,10 +218,21 @@ export class RowWriter {
       log.endTurn(place, { kind: 'interrupted' })
     } else if (record.isMeta === true) log.context(parts, 'claude-code/meta', whole)
     else {
-      const replacing = this.#stretches.get(row)
-      this.#stretches.delete(row)
+      const replacing = this.#stretchFor(row)
       log.user(parts, whole, replacing && { replacing })
     }
+  }
+
+  /** The visible run of messages that an edited prompt takes the place of. */
+  #stretchFor(prompt: number): Replaced | undefined {
+    const given = new Set(this.#stretches.get(prompt))
+    this.#stretches.delete(prompt)
+    const { surface } = this.#into.log
+    const end = surface.findLastIndex(seq => given.has(seq))
+    if (given.size === 0 || end < 0) return undefined
+    let start = end
+    while (start > 0 && given.has(surface[start - 1]!)) start--
+    return { start: surface[start]!, end: surface[end]! }
   }
 
   /** Takes the place of all that is visible but for what was kept, which goes on behind it. */
