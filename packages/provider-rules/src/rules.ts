@@ -39,7 +39,8 @@ export const RULES: readonly Rule[] = [
   textsAreNotBlank,
   argumentsAreObjects,
   callsAndResultsPair,
-  // Once more: what stood behind an attempt may be gone.
+  // Once more: what stood beside a text or behind an attempt may be gone.
+  textsAreNotBlank,
   attemptsAreWhole,
   thinkingLeads,
   thinkingIsFollowed,

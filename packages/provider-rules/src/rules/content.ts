@@ -10,9 +10,11 @@ export const textsAreNotBlank: Rule = {
   source: 'anthropics/claude-code#60837, anomalyco/opencode#31259, zuisong/gemini-openai-proxy#86',
   healing: 'a text without a character, or of white space where that is refused, is not sent',
   heal(draft) {
+    const joined = new Set([...draft.runs()].filter(run => run.length > 1).flat())
     for (const entry of draft.entries) {
       if (entry.role === 'tool') continue
-      entry.pieces = entry.pieces.filter(piece => isSent(piece, entry, draft))
+      const isRefused = refusesBlank(entry, draft, joined.has(entry))
+      entry.pieces = entry.pieces.filter(piece => isSent(piece, entry, draft, isRefused))
     }
     if (draft.system !== undefined && !/\S/.test(draft.system)) draft.system = undefined
   },
@@ -44,7 +46,7 @@ export const messagesHoldSomething: Rule = {
 
 // --- internal ---
 
-function isSent(piece: Piece, entry: Entry, draft: Draft): boolean {
+function isSent(piece: Piece, entry: Entry, draft: Draft, isBlankRefused: boolean): boolean {
   const { part, origin } = piece
   if (part.type !== 'text' || isOpaque(piece, draft.facts)) return true
   const { target, facts } = draft
@@ -57,18 +59,20 @@ function isSent(piece: Piece, entry: Entry, draft: Draft): boolean {
     entry.isExplained = true
     return false
   }
-  if (/\S/.test(part.text) || !refusesBlank(entry, draft)) return true
+  if (/\S/.test(part.text) || !isBlankRefused) return true
   draft.report('content.blank', 'error', origin)
   draft.lose('text', 'white space only')
   entry.isExplained = true
   return false
 }
 
-function refusesBlank({ role, pieces }: Entry, { target }: Draft): boolean {
+/** A chat message may hold white space as its one text beside calls; DeepSeek's may be joined with its neighbour's. */
+function refusesBlank({ role, pieces }: Entry, { target }: Draft, isJoined: boolean): boolean {
   if (target === 'anthropic') return true
   if (target !== 'openai-chat' && target !== 'deepseek') return false
+  if (role === 'user' || (target === 'deepseek' && isJoined)) return true
   const texts = pieces.filter(({ part }) => part.type === 'text')
-  return role === 'user' || texts.length > 1 || !pieces.some(({ part }) => part.type === 'tool-call')
+  return texts.length > 1 || !pieces.some(({ part }) => part.type === 'tool-call')
 }
 
 function isForeignBlock({ providerOptions = {} }: Part): boolean {

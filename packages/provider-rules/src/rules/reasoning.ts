@@ -10,16 +10,18 @@ export const attemptsAreWhole: Rule = {
   source: 'docs.claude.com/en/docs/build-with-claude/extended-thinking (thinking belongs to the answer that it led to)',
   healing: 'an answer of reasoning only, right before the one that replaced it, is not sent',
   heal(draft) {
-    const entries = draft.entries.filter(({ pieces }) => pieces.length > 0)
-    entries.forEach((entry, i) => {
-      const next = entries[i + 1]
-      if (!isReasoningOnly(entry) || next?.role !== 'assistant' || isReasoningOnly(next)) return
-      if (draft.target === 'openai-responses' && entry.pieces.some(({ part }) => part.providerOptions?.openai)) return
+    let next: Entry | undefined
+    for (const entry of draft.entries.toReversed()) {
+      if (entry.pieces.length === 0) continue
+      if (next?.role !== 'assistant' || !isAttempt(entry, draft)) {
+        next = entry
+        continue
+      }
       draft.report('reasoning.superseded-attempt', 'error', entry.origin)
       draft.lose('reasoning', 'of an attempt that another one replaced', entry.pieces.length)
       entry.pieces = []
       entry.isExplained = true
-    })
+    }
   },
 }
 
@@ -121,8 +123,11 @@ export function isOwn({ given }: Entry, { facts }: Draft): boolean {
 
 // --- internal ---
 
-function isReasoningOnly({ role, pieces }: Entry): boolean {
-  if (role !== 'assistant' || !pieces.some(({ part }) => part.type === 'reasoning')) return false
+/** Reasoning and nothing else. The Responses API keeps it as items of their own, which other rules look at. */
+function isAttempt({ role, pieces }: Entry, { target }: Draft): boolean {
+  const reasoning = pieces.filter(({ part }) => part.type === 'reasoning')
+  if (role !== 'assistant' || reasoning.length === 0) return false
+  if (target === 'openai-responses' && reasoning.some(({ part }) => part.providerOptions?.openai)) return false
   return pieces.every(({ part }) => part.type === 'reasoning' || (part.type === 'text' && part.text === ''))
 }
 
