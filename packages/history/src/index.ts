@@ -18,5 +18,5 @@ export { type PrunedResult, type PruneOptions, type PruneReport, prune } from '.
 export { recall, recallTool } from './recall.js'
 export { type RestoreOptions, restore } from './restore.js'
 export { type SummarizeWithOptions, summarizeWith } from './summarize-with.js'
-export { type CountTokens, estimateTokens } from './tokens.js'
+export { type CountTokens, estimateTokens, messageTokens } from './tokens.js'
 export { type ToolResultPruneOptions, toolResultPrune } from './tool-result-prune.js'
