@@ -6,6 +6,7 @@ import type {
   TextPart,
   ToolCallPart,
   ToolContent,
+  ToolOutput,
   ToolResultPart,
   UserPart,
 } from '@palimpsest/session'
@@ -118,9 +119,16 @@ function resultBlock(part: ToolResultPart): RequestBody {
   return {
     type: 'tool_result',
     tool_use_id: part.toolCallId,
-    content: part.output.type === 'content' ? part.output.value.map(contentBlock) : resultText(part.output),
+    content: resultContent(part.output),
     ...(isFailure(part) && { is_error: true }),
   }
+}
+
+/** A single text is a string. */
+function resultContent(output: ToolOutput): unknown {
+  if (output.type !== 'content') return resultText(output)
+  const isText = output.value.length === 1 && output.value[0]!.type === 'text'
+  return isText ? resultText(output) : output.value.map(contentBlock)
 }
 
 function contentBlock(part: ToolContent): RequestBody {
