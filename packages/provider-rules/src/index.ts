@@ -1,2 +1,5 @@
 export { type Change, check, type Healed, heal, type Left } from './heal.js'
 export { type HealOptions, type OutgoingRequest, type RequestToHeal, TARGETS, type Target } from './request.js'
+export type { Rule } from './rule.js'
+export { RULES } from './rules.js'
+export { RULES_VERSION, type RuledModelPort, withRules } from './with-rules.js'

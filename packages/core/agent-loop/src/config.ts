@@ -34,10 +34,17 @@ export function createConfig({
   const header: RequestHeader = { model: model.model, settings }
   if (system) header.system = system
   if (byName.size > 0) header.tools = [...byName.values()].map(schemaOf)
+  const rules = rulesOf(model)
+  if (rules) header.rules = rules
   return { model, header: sealData('request/header', header), tools: byName }
 }
 
 // --- internal ---
+
+/** A port that changes what it is given says by which rules. */
+function rulesOf({ rules }: ModelPort & Pick<RequestHeader, 'rules'>): RequestHeader['rules'] {
+  return rules
+}
 
 function schemaOf({ tool, inputSchema }: PreparedTool): ToolSchema {
   const { name, description } = tool
