@@ -32,6 +32,8 @@ export class RowWriter {
   readonly #stretches = new Map<number, number[]>()
   /** Seqs of messages that a compaction kept, by one of their rows. */
   readonly #kept = new Map<number, number>()
+  /** Rows with risky characters or numbers that were told of. */
+  readonly #inspected = new Set<number>()
   readonly #isPreserved: ReadonlySet<number>
   #model: string | undefined
 
@@ -124,7 +126,7 @@ export class RowWriter {
   }
 
   #write(row: number, rows: readonly number[]): void {
-    this.#into.log.isLossless = !rows.some(each => this.#rows.is(each, FLAG.risky))
+    this.#into.log.isLossless = true
     const { replacedBy, summaries } = this.#lineage
     const edit = replacedBy.get(row)
     const summary = summaries.get(row)
@@ -321,7 +323,11 @@ export class RowWriter {
   #read(row: number): ReadRow | undefined {
     const read = this.#reader.read(row)
     if (read === undefined || !this.#rows.is(row, FLAG.risky)) return read
-    inspectRecord(read.text, read.record, `line ${this.#rows.lines[row]}`, this.#into.report)
+    this.#into.log.isLossless = false
+    if (!this.#inspected.has(row)) {
+      this.#inspected.add(row)
+      inspectRecord(read.text, read.record, `line ${this.#rows.lines[row]}`, this.#into.report)
+    }
     return read
   }
 
