@@ -191,6 +191,8 @@ export class DshImport {
 
   #packed(row: Row, members: NonNullable<ReturnType<typeof unpackRow>>): void {
     const { seq, place, data } = row
+    if (members.length === 0)
+      this.#into.lose({ kind: 'record', count: 1, reason: 'holds no delta', where: place.where })
     for (const [i, { chunk, after }] of members.entries()) {
       const time = place.time === undefined ? undefined : place.time + after
       const own = seq === undefined ? undefined : seq + i
