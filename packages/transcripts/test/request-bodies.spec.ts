@@ -1,4 +1,4 @@
-import type { AssistantPart, Message, ToolOutput, UserPart } from '@palimpsest/session'
+import type { AssistantPart, JsonObject, Message, ToolOutput, UserPart } from '@palimpsest/session'
 import { type Outgoing, REQUEST_TARGETS, type RequestBody, stringifyRaw, writeRequest } from '@palimpsest/transcripts'
 import { describe, expect, it } from 'vitest'
 
@@ -389,7 +389,7 @@ describe('the body for Gemini', () => {
   })
 
   it('keeps signatures on their parts, and ids off where there were none', () => {
-    const google = (state: object) => ({ providerOptions: { google: state } }) as never
+    const google = (state: JsonObject) => ({ providerOptions: { google: state } })
     const messages = [
       assistant(
         { type: 'reasoning', text: 'Hm.' },

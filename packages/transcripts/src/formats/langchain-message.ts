@@ -1,7 +1,5 @@
 import { isObject, type Json, listOf, objectsOf, stringOf } from '../json/shapes.js'
 
-export type LangchainKind = 'human' | 'ai' | 'tool' | 'system' | 'remove'
-
 /** A message, whichever way it was serialised. */
 export interface LangchainMessage {
   readonly kind: LangchainKind
@@ -43,6 +41,8 @@ export function withChunk(whole: LangchainMessage, piece: LangchainMessage): Lan
 }
 
 // --- internal ---
+
+type LangchainKind = 'human' | 'ai' | 'tool' | 'system' | 'remove'
 
 const KINDS: Record<string, LangchainKind> = {
   human: 'human',

@@ -34,12 +34,6 @@ export function chatMessages(message: Message, dialect: ChatDialect): RequestBod
   }))
 }
 
-/** The reasoning of a message as `reasoning_content`, or nothing. */
-export function reasoningContent({ content }: AssistantMessage): { reasoning_content?: string } {
-  const texts = content.flatMap(part => (part.type === 'reasoning' && part.text !== '' ? [part.text] : []))
-  return texts.length === 0 ? {} : { reasoning_content: texts.join('\n\n') }
-}
-
 export function chatTools(
   tools: NonNullable<ModelRequest['tools']>,
   messages: readonly Message[],
@@ -62,6 +56,12 @@ export function chatTools(
 }
 
 // --- internal ---
+
+/** The reasoning of a message as `reasoning_content`, or nothing. */
+function reasoningContent({ content }: AssistantMessage): { reasoning_content?: string } {
+  const texts = content.flatMap(part => (part.type === 'reasoning' && part.text !== '' ? [part.text] : []))
+  return texts.length === 0 ? {} : { reasoning_content: texts.join('\n\n') }
+}
 
 function assistantMessage(message: AssistantMessage, dialect: ChatDialect): RequestBody {
   const calls = message.content.filter(part => part.type === 'tool-call' && !part.providerExecuted) as ToolCallPart[]

@@ -17,11 +17,6 @@ export function resultText(output: ToolOutput): string {
   }
 }
 
-/** The JSON text of a value result, with the digits that its source had. */
-export function valueText(output: ToolOutput & { type: 'json' | 'error-json' }): string {
-  return stringOf(output.providerOptions?.palimpsest?.raw) ?? JSON.stringify(output.value)
-}
-
 /** Whether the call failed or was not allowed. */
 export function isFailure({ output, providerOptions }: ToolResultPart): boolean {
   return (
@@ -32,6 +27,11 @@ export function isFailure({ output, providerOptions }: ToolResultPart): boolean 
 }
 
 // --- internal ---
+
+/** The JSON text of a value result, with the digits that its source had. */
+function valueText(output: ToolOutput & { type: 'json' | 'error-json' }): string {
+  return stringOf(output.providerOptions?.palimpsest?.raw) ?? JSON.stringify(output.value)
+}
 
 function contentText(part: ToolContent): string {
   if (part.type === 'text') return part.text
