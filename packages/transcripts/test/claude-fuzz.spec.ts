@@ -91,9 +91,12 @@ function silentLines(file: Uint8Array, format: FormatName): unknown {
 }
 
 /** Lines that hold something, and that neither an event nor a finding comes from. */
-function silent(file: Uint8Array, { places, findings }: ReturnType<typeof opened>): number[] {
+function silent(file: Uint8Array, { places, findings, loss }: ReturnType<typeof opened>): number[] {
   const told = new Set<number>()
-  const named = [...places.flatMap(({ where, parts = [] }) => [where, ...parts]), ...findings.map(({ where }) => where)]
+  const named = [
+    ...places.flatMap(({ where, parts = [] }) => [where, ...parts]),
+    ...[...findings, ...loss].map(({ where = '' }) => where),
+  ]
   for (const where of named) {
     const [, first, last = first] = /^line (\d+)(?:-(\d+))?/.exec(where) ?? []
     for (let line = Number(first); line <= Number(last); line++) told.add(line)

@@ -162,7 +162,7 @@ describe('a walk over JSON', () => {
     )
   })
 
-  it('says where members lie, the last of a key used twice, and those of list elements in order', () => {
+  it('says where members lie, values and lists alike, the last of a key used twice, those of list elements in order', () => {
     const text = '{"a":1,"b":{"c":"x","d":[{"e":1},2,{"f":0,"e":[9]},{"e":"z"}]},"a":"y","e":5}'
     const bytes = Buffer.from(text)
     const walk = new JsonWalk({ a: 0, b: { c: 1, d: { '[]': { e: 2 } } } })
@@ -173,6 +173,9 @@ describe('a walk over JSON', () => {
       2,
       text.indexOf('1},2'),
       text.indexOf('},2'),
+      2,
+      text.indexOf('[9]'),
+      text.indexOf('},{"e":"z'),
       2,
       text.indexOf('"z"'),
       text.indexOf('}]}'),

@@ -31,6 +31,7 @@ export class JsonWalk {
   readonly #root: Node | undefined
   readonly #nodes: (Node | undefined)[] = []
   readonly #isObject: boolean[] = []
+  readonly #opened: number[] = []
 
   constructor(wanted?: Wanted) {
     let count = 0
@@ -65,6 +66,7 @@ export class JsonWalk {
   #value(bytes: Uint8Array, from: number, end: number): number {
     const nodes = this.#nodes
     const isObject = this.#isObject
+    const opened = this.#opened
     let depth = 0
     let node = this.#root
     let at = from
@@ -77,6 +79,7 @@ export class JsonWalk {
       else if (first === OPEN_BRACE || first === OPEN_BRACKET) {
         isObject[depth] = first === OPEN_BRACE
         nodes[depth] = node
+        opened[depth] = start
         depth += 1
         if (depth > DEEP) this.seen |= SEEN.deep
         at = skipSpace(bytes, at + 1, end)
@@ -104,6 +107,8 @@ export class JsonWalk {
           if (next !== (isObject[depth - 1] ? CLOSE_BRACE : CLOSE_BRACKET)) return this.#fail(at)
           at += 1
           depth -= 1
+          const closed = nodes[depth]
+          if (closed !== undefined && closed.leaf >= 0) this.#pick(closed, opened[depth]!, at)
         }
       }
       const parent = nodes[depth - 1]

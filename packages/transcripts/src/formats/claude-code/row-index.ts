@@ -19,6 +19,9 @@ export class RowIndex {
   lines = new Int32Array(START)
   offsets = new Float64Array(START)
   lengths = new Int32Array(START)
+  /** Where its message lies in the row, if it has one. */
+  messageStarts = new Int32Array(START)
+  messageLengths = new Int32Array(START)
   /** Epoch ms, or NaN. */
   times = new Float64Array(START)
   /** Names in `uuids`. */
@@ -74,6 +77,8 @@ export class RowIndex {
     this.lengths[row] = place.length
     if (place.part >= 0) this.partOf.set(row, place.part)
     this.kinds[row] = scan.uuid === undefined ? KIND.other : scan.kind
+    this.messageStarts[row] = scan.messageStart
+    this.messageLengths[row] = scan.messageLength
     this.times[row] = scan.time
     this.sessionOf[row] = this.sessions.of(scan.sessionId)
     this.#addLinks(row, scan)
@@ -138,7 +143,17 @@ export function indexRows(source: Source, report: (finding: Finding) => void): R
 // --- internal ---
 
 const START = 1024
-const INT_COLUMNS = ['lines', 'lengths', 'parents', 'sessionOf', 'messageOf', 'nextOfMessage', 'callOf'] as const
+const INT_COLUMNS = [
+  'lines',
+  'lengths',
+  'messageStarts',
+  'messageLengths',
+  'parents',
+  'sessionOf',
+  'messageOf',
+  'nextOfMessage',
+  'callOf',
+] as const
 
 function copied<T extends Uint8Array | Uint16Array | Int32Array | Float64Array>(from: T, to: T): T {
   to.set(from)

@@ -19,4 +19,6 @@ export const FLAG = {
   wide: 256,
   /** Numbers or keys that a parser gives back in another form or order. */
   inexact: 512,
+  /** Put in by the agent, not typed. */
+  meta: 1024,
 } as const

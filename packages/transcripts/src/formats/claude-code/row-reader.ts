@@ -12,6 +12,11 @@ export interface ReadRow {
   readonly text: string
 }
 
+export interface ReadMessage {
+  readonly message: Json
+  readonly text: string
+}
+
 /** Rows by their numbers. Reading ahead makes rows in the order of the file cost one read per stretch. */
 export class RowReader {
   readonly #source: Source
@@ -26,15 +31,20 @@ export class RowReader {
 
   /** `undefined` where the file has changed since it was indexed. */
   read(row: number): ReadRow | undefined {
-    const line = this.#bytes(this.#rows.offsets[row]!, this.#rows.lengths[row]!)
-    const bytes = asBuffer(readRecordAt(line, this.#rows.partOf.get(row) ?? -1, isClaudeRecord))
-    const text = bytes.toString(this.#rows.is(row, FLAG.wide) ? 'utf8' : 'latin1')
-    const record = parseJson(text)?.value
-    return isObject(record) ? { record, text } : undefined
+    const parsed = this.#parse(row, this.#rowBytes(row, AHEAD))
+    return parsed && { record: parsed.value, text: parsed.text }
+  }
+
+  /** The message of a row without what else the row holds, which is often more: a copy of a result for the agent's screen. */
+  message(row: number): ReadMessage | undefined {
+    const start = this.#rows.messageStarts[row]!
+    const bytes = this.#rowBytes(row, AHEAD).subarray(start, start + this.#rows.messageLengths[row]!)
+    const parsed = this.#parse(row, bytes)
+    return parsed && { message: parsed.value, text: parsed.text }
   }
 
   record(row: number): Json | undefined {
-    return this.read(row)?.record
+    return this.#parse(row, this.#rowBytes(row, 0))?.value
   }
 
   uuid(row: number): string {
@@ -61,13 +71,25 @@ export class RowReader {
 
   // --- internal ---
 
-  #bytes(offset: number, length: number): Buffer {
+  #parse(row: number, bytes: Buffer): { value: Json; text: string } | undefined {
+    const text = bytes.toString(this.#rows.is(row, FLAG.wide) ? 'utf8' : 'latin1')
+    const value = parseJson(text)?.value
+    return isObject(value) ? { value, text } : undefined
+  }
+
+  #rowBytes(row: number, ahead: number): Buffer {
+    const line = this.#bytes(this.#rows.offsets[row]!, this.#rows.lengths[row]!, ahead)
+    return asBuffer(readRecordAt(line, this.#rows.partOf.get(row) ?? -1, isClaudeRecord))
+  }
+
+  #bytes(offset: number, length: number, ahead: number): Buffer {
     const from = offset - this.#aheadFrom
     if (from >= 0 && from + length <= this.#ahead.length) return this.#ahead.subarray(from, from + length)
-    const end = Math.min(this.#source.size, offset + Math.max(length, AHEAD))
-    this.#ahead = asBuffer(this.#source.read(offset, end))
+    const bytes = asBuffer(this.#source.read(offset, Math.min(this.#source.size, offset + Math.max(length, ahead))))
+    if (ahead === 0) return bytes
+    this.#ahead = bytes
     this.#aheadFrom = offset
-    return this.#ahead.subarray(0, length)
+    return bytes.subarray(0, length)
   }
 }
 

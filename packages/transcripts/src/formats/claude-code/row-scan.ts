@@ -45,9 +45,18 @@ export class RowScan {
     return this.kind === KIND.assistant ? this.#text(LEAF.messageId) : undefined
   }
 
+  /** Where its message lies among its bytes. */
+  get messageStart(): number {
+    return this.#walk.starts[LEAF.message]!
+  }
+
+  get messageLength(): number {
+    return this.#walk.ends[LEAF.message]! - this.messageStart
+  }
+
   get flags(): number {
     const { kind } = this
-    const hasMessage = this.#has(LEAF.role) || this.#has(LEAF.content) || this.#walk.items.length > 0
+    const hasMessage = this.#has(LEAF.message) && this.#bytes[this.messageStart] === OPEN_BRACE
     const isMessage = hasMessage && (kind === KIND.user || kind === KIND.assistant)
     const isFailed = this.#isTrue(LEAF.isApiErrorMessage) || this.#isText(LEAF.model, SYNTHETIC)
     const isPrompt = isMessage && kind === KIND.user && this.callIds.length === 0
@@ -60,6 +69,7 @@ export class RowScan {
       (isPrompt ? FLAG.prompt : 0) |
       (isFailed ? FLAG.failed : 0) |
       (isBoundary ? FLAG.boundary : 0) |
+      (this.#isTrue(LEAF.isMeta) ? FLAG.meta : 0) |
       (this.#isTrue(LEAF.isSidechain) ? FLAG.sidechain : 0) |
       (isMessage && this.#isTrue(LEAF.isCompactSummary) ? FLAG.summary : 0)
     )
@@ -142,12 +152,12 @@ const LEAF = {
   isSidechain: 7,
   isCompactSummary: 8,
   isApiErrorMessage: 9,
-  role: 10,
-  messageId: 11,
-  model: 12,
-  content: 13,
-  blockId: 14,
-  resultId: 15,
+  messageId: 10,
+  model: 11,
+  blockId: 12,
+  resultId: 13,
+  message: 14,
+  isMeta: 15,
 } as const
 
 const WANTED = {
@@ -161,11 +171,12 @@ const WANTED = {
   isSidechain: LEAF.isSidechain,
   isCompactSummary: LEAF.isCompactSummary,
   isApiErrorMessage: LEAF.isApiErrorMessage,
+  isMeta: LEAF.isMeta,
   message: {
-    role: LEAF.role,
+    '': LEAF.message,
     id: LEAF.messageId,
     model: LEAF.model,
-    content: { '': LEAF.content, '[]': { id: LEAF.blockId, tool_use_id: LEAF.resultId } },
+    content: { '[]': { id: LEAF.blockId, tool_use_id: LEAF.resultId } },
   },
 }
 

@@ -13,7 +13,7 @@ import type { Lineage } from './lineage.js'
 import { blocksOf, COMPACTION, INTERRUPTED, messageOf } from './record.js'
 import type { RowIndex } from './row-index.js'
 import { FLAG, KIND } from './row-kinds.js'
-import type { ReadRow, RowReader } from './row-reader.js'
+import type { ReadMessage, ReadRow, RowReader } from './row-reader.js'
 
 /** Reads the rows a second time and writes what they hold, each exactly once. */
 export class RowWriter {
@@ -155,37 +155,48 @@ export class RowWriter {
   /** Rows of one message, or of a user. */
   #messages(rows: readonly number[]): void {
     const read = rows.flatMap(row => {
-      const each = this.#read(row)
+      const each = this.#readMessage(row)
       return each === undefined ? [] : [{ row, ...each }]
     })
     const [first] = read
     if (first === undefined) return
     if (this.#rows.kinds[first.row] === KIND.assistant) this.#assistant(read)
-    else this.#user(first.row, first.record)
+    else this.#user(first)
   }
 
-  #assistant(rows: readonly ({ row: number } & ReadRow)[]): void {
+  /** The blocks of a message, and a word on what is none. */
+  #blocks({ row, message }: MessageRow): { block: Json; at?: number }[] {
+    const blocks = blocksOf(message)
+    const count = Array.isArray(message.content) ? message.content.length - blocks.length : 0
+    const where = `line ${this.#rows.lines[row]}`
+    if (count > 0) this.#into.lose({ kind: 'record', count, reason: 'not a content block', where })
+    return blocks
+  }
+
+  #assistant(rows: readonly MessageRow[]): void {
     const parts: AssistantPart[] = []
     const places: string[] = []
-    for (const { row, record, text } of rows) {
+    for (const each of rows) {
+      const { row, text } = each
       const raw = this.#rows.is(row, FLAG.inexact | FLAG.risky) ? new RawTexts(text) : undefined
-      for (const { block, at } of blocksOf(messageOf(record) ?? {})) {
-        const own =
-          at === undefined || block.type !== 'tool_use' ? undefined : raw?.at(['message', 'content', at, 'input'])
+      const blocks = this.#blocks(each)
+      if (blocks.length === 0 && rows.length > 1) this.#note(row)
+      for (const { block, at } of blocks) {
+        const own = at === undefined || block.type !== 'tool_use' ? undefined : raw?.at(['content', at, 'input'])
         const part = assistantPart(block, inputOfValue(block.input, own))
         if (part.type === 'tool-call') this.#noteCall(part.toolCallId, part.toolName, block.input)
         parts.push(part)
         places.push(`line ${this.#rows.lines[row]}`)
       }
     }
-    const message = messageOf(rows.at(-1)!.record) ?? {}
+    const { message } = rows.at(-1)!
     const model = stringOf(message.model)
     const place = { ...this.#place(rows[0]!.row), parts: places }
     if (model !== undefined) {
       this.#model = model
       this.#into.log.header({ model, settings: {} }, place)
     }
-    const finishReason = finishReasonOf(rows.map(({ record }) => messageOf(record)?.stop_reason))
+    const finishReason = finishReasonOf(rows.map(({ message }) => message.stop_reason))
     this.#into.log.assistant(parts, place, {
       model,
       vendor: vendorOf('anthropic', model),
@@ -194,9 +205,10 @@ export class RowWriter {
     })
   }
 
-  #user(row: number, record: Json): void {
+  #user(read: MessageRow): void {
+    const { row } = read
     const place = this.#place(row)
-    const blocks = blocksOf(messageOf(record) ?? {}).map(({ block }) => block)
+    const blocks = this.#blocks(read).map(({ block }) => block)
     const results = blocks.filter(({ type }) => type === 'tool_result')
     const rest = blocks.filter(({ type }) => type !== 'tool_result')
     if (blocks.slice(0, results.length).some(({ type }) => type !== 'tool_result')) {
@@ -208,17 +220,17 @@ export class RowWriter {
       const toolName = this.#toolNames.get(toolCallId)
       this.#into.log.result({ toolCallId, toolName, ...resultOf(block) }, { ...place, parts: [place.where] })
     }
-    if (rest.length > 0 || results.length === 0) this.#said(row, rest.map(userPart), record, place)
+    if (rest.length > 0 || results.length === 0) this.#said(row, rest.map(userPart), place)
   }
 
-  #said(row: number, parts: UserPart[], record: Json, place: Place): void {
+  #said(row: number, parts: UserPart[], place: Place): void {
     const { log } = this.#into
     const whole = { ...place, parts: parts.map(() => place.where) }
     const [first] = parts
     if (first?.type === 'text' && first.text.startsWith(INTERRUPTED)) {
       log.context(parts, 'claude-code/interrupt', whole)
       log.endTurn(place, { kind: 'interrupted' })
-    } else if (record.isMeta === true) log.context(parts, 'claude-code/meta', whole)
+    } else if (this.#rows.is(row, FLAG.meta)) log.context(parts, 'claude-code/meta', whole)
     else {
       const replacing = this.#stretchFor(row)
       log.user(parts, whole, replacing && { replacing })
@@ -240,7 +252,7 @@ export class RowWriter {
   /** Takes the place of all that is visible but for what was kept, which goes on behind it. */
   #summary(row: number, preserved: readonly number[]): void {
     const { log } = this.#into
-    const read = this.#read(row)
+    const read = this.#readMessage(row)
     if (read === undefined) return
     const { surface } = log
     const kept = new Set(preserved)
@@ -251,7 +263,7 @@ export class RowWriter {
     const replacing = until === 0 ? undefined : { start: surface[0]!, end: surface[until - 1]! }
     const isAgain = until === surface.length
     const place = this.#place(row)
-    const parts = blocksOf(messageOf(read.record) ?? {}).map(({ block }) => userPart(block))
+    const parts = this.#blocks({ row, ...read }).map(({ block }) => userPart(block))
     const whole = { ...place, parts: parts.map(() => place.where) }
     log.context(parts, COMPACTION, whole, replacing && { replacing })
     this.#kept.clear()
@@ -322,18 +334,28 @@ export class RowWriter {
 
   #read(row: number): ReadRow | undefined {
     const read = this.#reader.read(row)
-    if (read === undefined || !this.#rows.is(row, FLAG.risky)) return read
-    this.#into.log.isLossless = false
-    if (!this.#inspected.has(row)) {
-      this.#inspected.add(row)
-      inspectRecord(read.text, read.record, `line ${this.#rows.lines[row]}`, this.#into.report)
-    }
+    if (read !== undefined && this.#rows.is(row, FLAG.risky)) this.#inspect(row, read)
     return read
+  }
+
+  #readMessage(row: number): ReadMessage | undefined {
+    const read = this.#rows.is(row, FLAG.risky) ? this.#reader.read(row) : undefined
+    if (read !== undefined) this.#inspect(row, read)
+    return this.#reader.message(row)
+  }
+
+  #inspect(row: number, { text, record }: ReadRow): void {
+    this.#into.log.isLossless = false
+    if (this.#inspected.has(row)) return
+    this.#inspected.add(row)
+    inspectRecord(text, record, `line ${this.#rows.lines[row]}`, this.#into.report)
   }
 
   #place(row: number): Place {
     return { where: `line ${this.#rows.lines[row]}`, time: this.#rows.times[row] }
   }
 }
+
+type MessageRow = { row: number } & ReadMessage
 
 const JITTER_MS = 1000
