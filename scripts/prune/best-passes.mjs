@@ -7,7 +7,8 @@ import { prune } from '@palimpsest/history'
  */
 export function bestSaving(session, requests, from, passes) {
   const late = requests.slice(from)
-  const saving = late.map(({ length }, t) => savingOf(session, length, late.slice(t)))
+  const visible = late.map(({ length }) => new Set(session.surfaceAt(length)))
+  const saving = late.map(({ length }, t) => savingOf(session, length, visible.slice(t)))
   // best[t]: from a pass before request t on, with the passes that are left.
   let best = late.map(() => 0).concat(0)
   for (let left = passes; left > 0; left--) best = late.map((_, t) => bestFrom(saving, best, t)).concat(0)
@@ -16,16 +17,15 @@ export function bestSaving(session, requests, from, passes) {
 
 // --- internal ---
 
-/** Of each of the requests, what a pass at `length` would have saved it. */
-function savingOf(session, length, requests) {
+/** What a pass at `length` would have saved each request, by what is visible to it. */
+function savingOf(session, length, visible) {
   const { pruned } = prune(session.fork({ length }))
-  return requests.map(request => {
-    const visible = new Set(session.surfaceAt(request.length))
-    return pruned.reduce(
-      (sum, { seq, tokensBefore, tokensAfter }) => sum + (visible.has(seq) ? tokensBefore - tokensAfter : 0),
+  return visible.map(seqs =>
+    pruned.reduce(
+      (sum, { seq, tokensBefore, tokensAfter }) => sum + (seqs.has(seq) ? tokensBefore - tokensAfter : 0),
       0,
-    )
-  })
+    ),
+  )
 }
 
 function bestFrom(saving, best, t) {

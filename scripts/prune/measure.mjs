@@ -34,7 +34,7 @@ export async function measurePruned(recording, plain) {
   const { from } = plain.late
   const allowed = Math.ceil(plain.appended / EVERY_TOKENS)
   return {
-    tokens: requestsTokens(pruned.session, pruned.requests.slice(from)),
+    after: requestsTokens(pruned.session, pruned.requests.slice(from)),
     best: bestSaving(plain.session, plain.requests, from, allowed),
     passes: pruned.session.events.filter(({ type }) => type === 'prune/applied').length,
     // A recording's own compactions break the prefix too, and are not ours.

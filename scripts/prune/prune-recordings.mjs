@@ -20,16 +20,7 @@ export async function pruneRecordings(corpus, isWanted = () => true) {
 
 // --- internal ---
 
-function rowOf({ name, format }, { requests, appended, late }, { tokens, ...measured }) {
+function rowOf({ name, format }, { requests, appended, late }, measured) {
   const lateRequests = requests.length - late.from
-  return {
-    name,
-    format,
-    requests: requests.length,
-    lateRequests,
-    appended,
-    late: late.tokens,
-    after: tokens,
-    ...measured,
-  }
+  return { name, format, requests: requests.length, lateRequests, appended, late: late.tokens, ...measured }
 }
