@@ -177,3 +177,11 @@ describe('messages of the AI SDK', () => {
     expect(loss.map(({ kind, count }) => `${kind} ${count}`)).toEqual(['tool-schema 1', 'call 1'])
   })
 })
+
+describe('a file of the AI SDK that ends in the middle', () => {
+  it('is read up to its last whole chunk', () => {
+    const { told, messages } = opened(JSON.stringify(stream).slice(0, -30))
+    expect(script(messages)).toEqual(folded)
+    expect(told).toEqual([expect.stringMatching(/^file\.torn-record messages\[\d+\]$/)])
+  })
+})

@@ -132,3 +132,12 @@ describe('a LangGraph stream', () => {
     expect([read.format, ...script(read.messages)]).toEqual(['langchain', 'user: Go.', 'assistant: Yes.'])
   })
 })
+
+describe('a LangChain file that ends in the middle', () => {
+  it('is read up to its last whole message', () => {
+    const whole = JSON.stringify([human, tool])
+    const { told, messages } = opened(whole.slice(0, -10))
+    expect(script(messages).slice(0, 1)).toEqual(['user: Go.'])
+    expect(told).toEqual(['file.torn-record messages[1]'])
+  })
+})

@@ -82,7 +82,10 @@ export class AiSdkMessages {
     }
     for (const { part, where, at } of this.#parts(message, index)) {
       if (part.type === 'step-start' && results.length + parts.length > 0) endStep()
-      const own = assistantPart(part, this.list.rawAt(index, ['content', at, 'input']))
+      const own = assistantPart(
+        part,
+        this.list.rawAt(index, [Array.isArray(message.parts) ? 'parts' : 'content', at, 'input']),
+      )
       if (own === undefined) this.#note(part, where)
       if (own === undefined) continue
       parts.push({ part: own, where })

@@ -1,3 +1,4 @@
+import { readDocument } from '../document.js'
 import type { Format, Import } from '../format.js'
 import { parseJson } from '../json/scan-json.js'
 import { isObject, type Json, listOf, objectsOf } from '../json/shapes.js'
@@ -44,12 +45,13 @@ interface PlacedChunk {
 function chunksOf(into: Import): PlacedChunk[] | undefined {
   const text = readText(into.source)
   if (/^(?:data|event|id|retry|):/.test(text)) return sentEvents(text)
-  const document = parseJson(text)?.value
-  if (Array.isArray(document)) {
-    const chunks = objectsOf(document).map(([i, chunk]) => ({ chunk, where: `messages[${i}]` }))
-    return isStream(document) ? chunks : undefined
+  const { value, tornAt } = readDocument(into.source) ?? {}
+  if (Array.isArray(value)) {
+    if (!isStream(value)) return undefined
+    if (tornAt !== undefined) into.report({ code: 'file.torn-record', severity: 'error', where: tornAt })
+    return objectsOf(value).map(([i, chunk]) => ({ chunk, where: `messages[${i}]` }))
   }
-  if (isObject(document)) return isChunk(document) ? [{ chunk: document, where: 'file' }] : undefined
+  if (isObject(value)) return isChunk(value) ? [{ chunk: value, where: 'file' }] : undefined
   const lines = [...readRecords(into.source, { report: into.report })]
   return lines.some(({ value }) => isChunk(value))
     ? lines.map(({ value, line }) => ({ chunk: value, where: `line ${line}` }))

@@ -1,9 +1,9 @@
+import { readDocument } from '../document.js'
 import type { Format, Head, Import } from '../format.js'
 import { inspectRecord } from '../inspect.js'
-import { parseJson } from '../json/scan-json.js'
+import { inspectDocument } from '../inspect-document.js'
 import { isObject, listOf } from '../json/shapes.js'
 import { readRecords } from '../records.js'
-import { readText } from '../source.js'
 import { LangchainConversation } from './langchain-conversation.js'
 import { LangchainImport } from './langchain-import.js'
 import { messageOf } from './langchain-message.js'
@@ -32,23 +32,24 @@ function holdsMessage(value: unknown, depth: number): boolean {
 }
 
 function importLangchain(into: Import): void {
-  const document = parseJson(readText(into.source))
+  const { source, report } = into
   const conversation = new LangchainConversation(into)
+  const document = readDocument(source)
   if (document === undefined) {
-    for (const { value, text, line } of readRecords(into.source, { report: into.report })) {
-      inspectRecord(text, value, `line ${line}`, into.report)
+    for (const { value, text, line } of readRecords(source, { report })) {
+      inspectRecord(text, value, `line ${line}`, report)
       conversation.add(value, `line ${line}`)
     }
   } else {
-    for (const [where, entry] of entriesOf(document.value)) {
-      inspectRecord(JSON.stringify(entry), entry, where, into.report)
-      conversation.add(entry, where)
-    }
+    const { text, value, tornAt } = document
+    if (tornAt !== undefined) report({ code: 'file.torn-record', severity: 'error', where: tornAt })
+    inspectDocument(text, listOf(value), 'messages', report)
+    for (const [where, entry] of entriesOf(value)) conversation.add(entry, where)
   }
   new LangchainImport(into).run(conversation.messages)
 }
 
 function entriesOf(document: unknown): [string, unknown][] {
   if (!Array.isArray(document)) return [['', document]]
-  return listOf(document).map((entry, i) => [`messages[${i}]`, entry])
+  return document.map((entry, i) => [`messages[${i}]`, entry])
 }
