@@ -5,6 +5,7 @@ import { Names } from './names.js'
 import { isClaudeRecord } from './record.js'
 import { FLAG, KIND } from './row-kinds.js'
 import { RowScan } from './row-scan.js'
+import { Uuids } from './uuids.js'
 
 const NONE = -1
 
@@ -42,7 +43,7 @@ export class RowIndex {
   /** A copy's first. */
   readonly firstOf = new Map<number, number>()
 
-  readonly uuids = new Names()
+  readonly uuids = new Uuids()
   readonly sessions = new Names()
   readonly messages = new Names()
   readonly calls = new Names()
@@ -76,7 +77,6 @@ export class RowIndex {
     this.offsets[row] = place.offset
     this.lengths[row] = place.length
     if (place.part >= 0) this.partOf.set(row, place.part)
-    this.kinds[row] = scan.uuid === undefined ? KIND.other : scan.kind
     this.messageStarts[row] = scan.messageStart
     this.messageLengths[row] = scan.messageLength
     this.times[row] = scan.time
@@ -89,10 +89,11 @@ export class RowIndex {
   // --- internal ---
 
   #addLinks(row: number, scan: RowScan): void {
-    this.parents[row] = this.uuids.of(scan.parentUuid)
-    const logical = scan.logicalParentUuid
-    if (logical !== undefined) this.logicalParents.set(row, this.uuids.of(logical))
-    const uuid = this.uuids.of(scan.uuid)
+    this.parents[row] = scan.parentUuid(this.uuids)
+    const logical = scan.logicalParentUuid(this.uuids)
+    if (logical >= 0) this.logicalParents.set(row, logical)
+    const uuid = scan.uuid(this.uuids)
+    this.kinds[row] = uuid < 0 ? KIND.other : scan.kind
     this.#rowOfUuid = grown(this.#rowOfUuid, this.uuids.size)
     if (uuid < 0) return
     const first = this.#rowOfUuid[uuid]!

@@ -2,16 +2,16 @@ import { isAscii } from 'node:buffer'
 import { JsonWalk, SEEN } from '../../json/walk-json.js'
 import { asBuffer } from '../../lines.js'
 import { FLAG, KIND } from './row-kinds.js'
+import type { Uuids } from './uuids.js'
 
 /** What of one row its place in the session depends on, read by a walk over its bytes. */
 export class RowScan {
   kind: number = KIND.other
-  uuid: string | undefined
-  parentUuid: string | undefined
   sessionId: string | undefined
   /** Calls of an assistant's row, answered calls of a user's. */
   callIds: string[] = []
   readonly #walk = new JsonWalk(WANTED)
+  readonly #textAt = (start: number, end: number) => this.#textOf(start, end)
   #bytes: Buffer = Buffer.alloc(0)
 
   /** Whether the bytes are one JSON object. The members then tell of it until the next call. */
@@ -22,17 +22,23 @@ export class RowScan {
     while (bytes[at] === 0x20 || bytes[at] === 0x0d || bytes[at] === 0x09) at++
     if (at !== bytes.length || firstOf(bytes) !== OPEN_BRACE) return false
     this.kind = this.#kindOf()
-    // A parent is mostly the row before, and a session mostly the same.
-    const last = this.uuid
-    this.parentUuid = this.#sameOr(LEAF.parentUuid, last)
-    this.uuid = this.#text(LEAF.uuid)
+    // Mostly the same.
     this.sessionId = this.#sameOr(LEAF.sessionId, this.sessionId)
     this.callIds = this.#walk.items.length > 0 ? this.#callIds() : []
     return true
   }
 
-  get logicalParentUuid(): string | undefined {
-    return this.#text(LEAF.logicalParentUuid)
+  /** Numbers of the row's own id, its parent's, and of the one before a compaction; -1 for none. */
+  uuid(uuids: Uuids): number {
+    return this.#idAt(LEAF.uuid, uuids)
+  }
+
+  parentUuid(uuids: Uuids): number {
+    return this.#idAt(LEAF.parentUuid, uuids)
+  }
+
+  logicalParentUuid(uuids: Uuids): number {
+    return this.#idAt(LEAF.logicalParentUuid, uuids)
   }
 
   /** Epoch ms, or NaN. */
@@ -99,6 +105,12 @@ export class RowScan {
     if (start < 0 || this.#walk.ends[leaf]! - start !== text.length) return false
     for (let i = 0; i < text.length; i++) if (this.#bytes[start + i] !== text.charCodeAt(i)) return false
     return true
+  }
+
+  #idAt(leaf: number, uuids: Uuids): number {
+    const start = this.#walk.starts[leaf]!
+    if (start < 0 || this.#bytes[start] !== QUOTE) return -1
+    return uuids.at(this.#bytes, start, this.#walk.ends[leaf]!, this.#textAt)
   }
 
   /** The text of a member without making it anew where it is the same one. */
