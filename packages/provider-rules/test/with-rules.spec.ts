@@ -3,7 +3,14 @@ import { createHost } from '@palimpsest/host'
 import { attachInvariants } from '@palimpsest/invariants'
 import { scriptedModel } from '@palimpsest/model-scripted'
 import { RULES_VERSION, type Target, withRules } from '@palimpsest/provider-rules'
-import { type Chunk, type Message, type ModelPort, type ModelRequest, Session } from '@palimpsest/session'
+import {
+  type Chunk,
+  type Message,
+  type ModelPort,
+  type ModelRequest,
+  Session,
+  type UserMessage,
+} from '@palimpsest/session'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { frozen } from './frozen.js'
@@ -133,7 +140,7 @@ describe('withRules', () => {
 
 // --- internal ---
 
-function user(text: string): Message {
+function user(text: string): UserMessage {
   return { role: 'user', content: [{ type: 'text', text }] }
 }
 

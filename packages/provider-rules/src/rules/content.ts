@@ -53,7 +53,8 @@ function isSent(piece: Piece, entry: Entry, draft: Draft, isBlankRefused: boolea
   if (part.text === '') {
     if (target === 'gemini' && part.providerOptions?.google?.thoughtSignature) return true
     // A chat message's empty text beside calls or reasoning is its way to say that there is no text.
-    if (facts.reasoning !== 'signed' && entry.role === 'assistant' && entry.pieces.length > 1) return false
+    if (facts.reasoning !== 'signed' && entry.role === 'assistant' && (entry.given?.content.length ?? 0) > 1)
+      return false
     if (isForeignBlock(part)) draft.lose('record', "another provider's own block")
     else draft.report('content.empty', 'error', origin, { has: 'an empty text' })
     entry.isExplained = true
