@@ -11,7 +11,7 @@ export function rng(seed: number): () => number {
 
 /** The bytes of a file after one to four accidents: flipped bytes, cuts, joins, swapped or doubled stretches, zeros. */
 export function mutated(bytes: Uint8Array, random: () => number): Uint8Array {
-  let now = Buffer.from(bytes)
+  let now: Buffer = Buffer.from(bytes)
   for (let n = 1 + Math.floor(random() * 4); n > 0 && now.length > 0; n--) {
     now = ACCIDENTS[Math.floor(random() * ACCIDENTS.length)]!(now, random)
   }

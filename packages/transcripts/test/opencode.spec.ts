@@ -101,14 +101,14 @@ describe('an opencode export', () => {
 
   it('leaves out a failed attempt, but neither what was shown before a cancel nor what a tool did', () => {
     const failed = { error: { name: 'APIError', data: {} } }
-    const { messages, events } = exported([
+    const { messages, events, held } = exported([
       user('m', text('Go.')),
       assistant('1', [text('Part')], failed),
       assistant('2', [text('Shown')], { error: { name: 'MessageAbortedError' } }),
       assistant('3', [tool('a', done('did'))], failed),
     ])
     expect(script(messages)).toEqual(['user: Go.', 'assistant: Shown', 'assistant: a read {"p":1}', 'tool: a text did'])
-    expect(events.filter(({ type }) => type === 'import/opencode.failed')).toHaveLength(1)
+    expect(held('import/opencode.failed')).toHaveLength(1)
     expect(events.find(({ type }) => type === 'assistant/message')?.data).toMatchObject({ interrupted: true })
   })
 })
@@ -154,8 +154,8 @@ describe('what was reverted in an opencode export', () => {
   })
 
   it('is hidden from that part on', () => {
-    const { messages: said, events } = exported(messages, { revert: { messageID: 'm-2', partID: 'p-2' } })
+    const { messages: said, held } = exported(messages, { revert: { messageID: 'm-2', partID: 'p-2' } })
     expect(script(said)).toEqual(['user: A.', 'assistant: B.'])
-    expect(events.filter(({ type }) => type === 'import/opencode.reverted')).toHaveLength(2)
+    expect(held('import/opencode.reverted')).toHaveLength(2)
   })
 })

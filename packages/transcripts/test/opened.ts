@@ -1,4 +1,4 @@
-import { type Message, Session } from '@palimpsest/session'
+import { type Message, Session, type SessionEvent } from '@palimpsest/session'
 import { type FormatName, readTranscript, type Transcript } from '@palimpsest/transcripts'
 
 export interface Opened extends Transcript {
@@ -7,6 +7,8 @@ export interface Opened extends Transcript {
   readonly messages: Message[]
   /** Code and place of each finding. */
   readonly told: string[]
+  /** What the events of a type hold, one that no build knows too. */
+  held(type: string): unknown[]
 }
 
 /** Reads a file as a user would have it read, and opens a session from its events. */
@@ -18,7 +20,14 @@ export function opened(
   const transcript = readTranscript(bytes, options)
   const session = Session.create({ seed: transcript.events })
   const told = transcript.findings.map(({ code, where }) => `${code} ${where}`)
-  return { ...transcript, session, messages: session.deriveMessages(), told }
+  const held = (type: string) =>
+    transcript.events.filter(event => (event.type as string) === type).map(({ data }): unknown => data)
+  return { ...transcript, session, messages: session.deriveMessages(), told, held }
+}
+
+/** Kept records of one type, which the kernel does not know. */
+export function notesOf({ events }: Pick<Opened, 'events'>, type: string): SessionEvent[] {
+  return events.filter(event => String(event.type) === type)
 }
 
 /** A file with a record per line. */

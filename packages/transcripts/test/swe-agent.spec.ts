@@ -65,7 +65,7 @@ describe('a SWE-agent run', () => {
 })
 
 it('a mini-swe-agent run names its model and ends with a note', () => {
-  const { format, messages, about, events } = opened(
+  const { format, messages, about, held } = opened(
     JSON.stringify({
       info: { config: { model: { model_name: 'anthropic/claude-sonnet-4' } } },
       trajectory_format: 'mini-swe-agent-1',
@@ -80,5 +80,5 @@ it('a mini-swe-agent run names its model and ends with a note', () => {
   expect(format).toBe('swe-agent')
   expect(script(messages)).toEqual(['user: Fix it.', 'assistant: Done.'])
   expect(about).toMatchObject({ model: 'anthropic/claude-sonnet-4', vendor: 'anthropic' })
-  expect(events.some(({ type }) => type === 'import/swe-agent.exit')).toBe(true)
+  expect(held('import/swe-agent.exit')).toHaveLength(1)
 })

@@ -34,12 +34,6 @@ export function chunkOf(chunk: Json): Chunk | undefined {
   return undefined
 }
 
-export function finishOf(reason: unknown): FinishReason {
-  const kind = isObject(reason) ? reason.kind : reason
-  if (kind === 'stop' || kind === 'length' || kind === 'tool-calls' || kind === 'content-filter') return kind
-  return kind === 'max-tokens' ? 'length' : 'other'
-}
-
 /** Cached tokens are counted beside the others there, among them here. */
 export function usageOf(usage: unknown): { usage?: Usage } {
   if (!isObject(usage)) return {}
@@ -70,4 +64,10 @@ function inputDelta({ id, name }: Json, text: string): Chunk {
 function call({ id, name, arguments: args }: Json): Chunk {
   const input = typeof args === 'string' ? args : JSON.stringify((args ?? {}) as JsonObject)
   return { type: 'tool-call', toolCallId: stringOf(id) ?? '', toolName: stringOf(name) ?? '', input }
+}
+
+function finishOf(reason: unknown): FinishReason {
+  const kind = isObject(reason) ? reason.kind : reason
+  if (kind === 'stop' || kind === 'length' || kind === 'tool-calls' || kind === 'content-filter') return kind
+  return kind === 'max-tokens' ? 'length' : 'other'
 }
