@@ -6,12 +6,12 @@ import { check, TARGETS } from '@palimpsest/provider-rules'
 
 /** Faults that the recording has not: relations broken, pairing that a provider would refuse, requests of another shape. */
 export function pairFaults(plain, pruned) {
-  const broken = brokenRelations(pruned.session).length - brokenRelations(plain.session).length
+  const broken = isDeepStrictEqual(brokenRelations(pruned.session), brokenRelations(plain.session)) ? 0 : 1
   const refused = TARGETS.filter(
     target => !isDeepStrictEqual(refusals(plain.requests, target), refusals(pruned.requests, target)),
   )
   const reshaped = pruned.requests.filter(({ messages }, i) => !isSameShape(messages, plain.requests[i].messages))
-  return Math.max(0, broken) + refused.length + reshaped.length
+  return broken + refused.length + reshaped.length
 }
 
 /** How many results were pruned, and how many of them the model reads back, byte for byte, by what their stand-in says. */
@@ -33,7 +33,7 @@ export function countRecalled({ session, seqs }, events) {
 const PAIRING = ['call.unanswered', 'call.duplicate-id', 'result.orphan', 'result.duplicate', 'order.result-late']
 
 function brokenRelations(session) {
-  return checkLog(session)
+  return checkLog(session).map(({ relation }) => relation)
 }
 
 function refusals(requests, target) {

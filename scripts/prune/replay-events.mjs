@@ -5,7 +5,7 @@ import { Session } from '@palimpsest/session'
  * Resolves to the session, and to its length and messages at each request: before every answer that was appended.
  * `beforeRequest(session)` may edit first, as a plugin does. Recorded edits find what they replace under edits of ours.
  */
-export async function replayEvents({ events, header }, beforeRequest = async () => {}) {
+export async function replayEvents({ events, header }, beforeRequest = async _session => {}) {
   let time = 0
   const session = Session.create({ id: 'recording', header, now: () => time })
   const requests = []
