@@ -171,7 +171,7 @@ describe('a rollout', () => {
     const other = record('session_meta', { id: 'parent', timestamp: '2026-01-04T09:00:00.000Z', cwd: '/other' })
     const read = opened(lines(META, other, ...typed('Hi.')))
     expect(read.about).toMatchObject({ id: 'thread-1', cwd: '/project' })
-    expect(read.events.filter(({ type }) => type === 'import/codex.session_meta')).toHaveLength(2)
+    expect(read.held('import/codex.session_meta')).toHaveLength(2)
   })
 
   it('tells who wrote to whom between agents, and declares what cannot be read', () => {
@@ -275,10 +275,15 @@ describe('a rollback', () => {
     expect(script(read.messages)).toEqual(['user: Anew.'])
   })
 
+  it('twice in a row, with nothing behind, takes no more than both', () => {
+    const read = opened(lines(META, ...typed('Zero.'), ...turns.slice(1), rolledBack(1), rolledBack(1)))
+    expect(script(read.messages)).toEqual(['user: Zero.'])
+  })
+
   it('with nothing behind it leaves the turns as notes', () => {
     const read = opened(lines(...turns, rolledBack(1)))
     expect(script(read.messages)).toEqual(['user: First.', 'assistant: One.'])
-    expect(read.events.filter(({ type }) => type === 'import/codex.response_item')).toHaveLength(3)
+    expect(read.held('import/codex.response_item')).toHaveLength(3)
   })
 
   it('of what had taken the place of a rolled back turn leaves neither', () => {

@@ -1,4 +1,4 @@
-import { type Message, Session, type SessionEvent } from '@palimpsest/session'
+import { type Message, Session } from '@palimpsest/session'
 import { type FormatName, readTranscript, type Transcript } from '@palimpsest/transcripts'
 
 export interface Opened extends Transcript {
@@ -23,11 +23,6 @@ export function opened(
   const held = (type: string) =>
     transcript.events.filter(event => (event.type as string) === type).map(({ data }): unknown => data)
   return { ...transcript, session, messages: session.deriveMessages(), told, held }
-}
-
-/** Kept records of one type, which the kernel does not know. */
-export function notesOf({ events }: Pick<Opened, 'events'>, type: string): SessionEvent[] {
-  return events.filter(event => String(event.type) === type)
 }
 
 /** A file with a record per line. */

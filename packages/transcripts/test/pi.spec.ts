@@ -92,7 +92,7 @@ describe('a pi session', () => {
     const failed = answer('b', 'a', [], { stopReason: 'error', errorMessage: '429' })
     const read = opened(lines(HEADER, user('a', null, 'Hi.'), failed, says('c', 'b', 'Hello.')))
     expect(script(read.messages)).toEqual(['user: Hi.', 'assistant: Hello.'])
-    expect(read.events.filter(({ type }) => type === 'import/pi.message')).toHaveLength(1)
+    expect(read.held('import/pi.message')).toHaveLength(1)
   })
 
   it('puts state in the place of the API that gave it', () => {
@@ -169,8 +169,8 @@ describe('a pi session', () => {
       'tool: c3 text ',
     ])
     expect(read.messages[2]!.content[0]!.providerOptions).toEqual({ palimpsest: { isError: true } })
-    const note = read.events.find(({ type }) => type === 'import/pi.toolResult')
-    expect(note?.data).toMatchObject({ message: { details: { exit: 1 } } })
+    const note = read.held('import/pi.toolResult')[0]
+    expect(note).toMatchObject({ message: { details: { exit: 1 } } })
   })
 
   it('shows what extensions, commands and other branches say, and keeps state as notes', () => {
@@ -278,7 +278,7 @@ describe('a branch that was left', () => {
       ),
     )
     expect(script(read.messages)).toEqual(['user: Hi.'])
-    expect(read.events.filter(({ type }) => type === 'import/pi.message')).toHaveLength(1)
+    expect(read.held('import/pi.message')).toHaveLength(1)
   })
 })
 

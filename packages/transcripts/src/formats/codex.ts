@@ -47,9 +47,11 @@ function linesRolledBack(into: Import): ReadonlySet<string> {
 /** `undefined` where all is replaced, or where a compaction put there what was undone. */
 function linesUndone({ source }: Import, gone: ReadonlySet<string>): string[] | undefined {
   const wheres = new Map<number, readonly string[]>()
-  let rollback = ''
+  let rollbacks: string[] = []
   const log = new LogBuilder((event, { where, parts = [] }) => {
-    if (event.surfaceOp !== undefined) wheres.set(event.seq, [where, ...parts])
+    if (event.surfaceOp === undefined) return
+    wheres.set(event.seq, [where, ...parts])
+    rollbacks = []
   })
   const compacted = new Set<string>()
   const mute = { log, report: () => {}, lose: () => {}, about: () => {} }
@@ -57,17 +59,14 @@ function linesUndone({ source }: Import, gone: ReadonlySet<string>): string[] | 
   for (const record of rolloutRecords({ source, report: () => {} })) {
     const where = `line ${record.line}`
     if (record.value.type === 'compacted') compacted.add(where)
-    if (isRollback(record.value) && !gone.has(where)) rollback = where
     rollout.record(record)
+    if (isRollback(record.value)) rollbacks.push(where)
   }
-  const last = log.length
-  const { undone } = rollout.finish()
-  if (undone === undefined) return undefined
-  const lines = log
-    .beneath(log.surface.at(-1)!)!
-    .filter(seq => seq < last)
-    .flatMap(seq => wheres.get(seq)!)
-  return lines.some(line => compacted.has(line)) ? undefined : [rollback, ...lines]
+  const last = rollbacks
+  const undone = rollout.finish()
+  if (undone.length === 0) return undefined
+  const lines = undone.flatMap(seq => wheres.get(seq)!)
+  return lines.some(line => compacted.has(line)) ? undefined : [...last, ...lines]
 }
 
 function isRollback({ payload }: Record<string, unknown>): boolean {

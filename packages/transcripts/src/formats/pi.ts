@@ -10,10 +10,10 @@ import { readTree, type SessionTree } from './pi/session-tree.js'
 /** Sessions of pi (versions 1 to 3) and of its fork "Oh My Pi": a tree of entries, one a line; the last one is the leaf. */
 export const pi: Format = { name: 'pi', detect: isPi, import: importPi }
 
-/** The newest header version that is understood. */
-export const PI_VERSION = 3
-
 // --- internal ---
+
+/** The newest header version that is understood. */
+const PI_VERSION = 3
 
 function isPi({ records }: Head): boolean {
   const [first, second] = records

@@ -91,14 +91,14 @@ export class RolloutImport {
     }
   }
 
-  /** `undone`: nodes that were rolled back and that nothing took the place of. */
-  finish(): { undone: Replaced | undefined } {
+  /** Returns the nodes that were rolled back and that nothing took the place of. */
+  finish(): readonly number[] {
     this.#flush()
-    const undone = this.#replacing
-    if (undone !== undefined) this.#context([{ type: 'text', text: REMOVED }], 'codex/rollback', this.#last)
+    const undone = this.#nodesToReplace()
+    if (undone.length > 0) this.#context([{ type: 'text', text: REMOVED }], 'codex/rollback', this.#last)
     this.#facts.finish()
     this.into.log.finish(this.#last)
-    return { undone }
+    return undone
   }
 
   // --- internal ---
@@ -219,6 +219,12 @@ export class RolloutImport {
   #loseUnshown(item: Json, { where }: Place): void {
     const count = unshownParts(item.content)
     if (count > 0) this.into.lose({ kind: 'text', count, reason: 'readable by the service that wrote it only', where })
+  }
+
+  #nodesToReplace(): readonly number[] {
+    if (this.#replacing === undefined) return []
+    const { surface } = this.into.log
+    return surface.slice(surface.indexOf(this.#replacing.start), surface.indexOf(this.#replacing.end) + 1)
   }
 
   #takeReplaced(): { replacing?: Replaced } {
