@@ -15,27 +15,26 @@ export interface Conversations {
  */
 export function conversationsOf(rows: RowIndex, report: (finding: Finding) => void): Conversations {
   const trees = new Trees(rows)
-  const hasMain = firstRow(rows, row => !rows.is(row, FLAG.sidechain) && rows.is(row, FLAG.message)) >= 0
-  const isSide = (row: number) => hasMain && rows.is(row, FLAG.sidechain)
-  const own = firstRow(rows, row => rows.is(row, FLAG.message) && !isSide(row))
-  const ownTrees = new Set<number>()
-  for (let row = 0; row < rows.length; row++) {
-    if (isMember(rows, row) && (own < 0 || rows.sessionOf[row] === rows.sessionOf[own])) ownTrees.add(trees.of(row))
-  }
-  const isForeign = (row: number) => !ownTrees.has(trees.of(row))
-  reportForeign(rows, row => isMember(rows, row) && isForeign(row), report)
+  const sides = sidesOf(rows, trees)
+  reportForeign(rows, row => sides[row] === SIDE.foreign, report)
   const groups = [
     ...groupsOf(
       rows,
-      row => isSide(row) && !isForeign(row),
+      row => sides[row] === SIDE.subagent,
       row => trees.of(row),
     ),
-    ...groupsOf(rows, isForeign, row => rows.sessionOf[row]!),
+    ...groupsOf(
+      rows,
+      row => sides[row] === SIDE.foreign,
+      row => rows.sessionOf[row]!,
+    ),
   ]
   return {
     count: 1 + groups.length,
-    members: n =>
-      membersWhere(rows, n === 0 ? row => !isSide(row) && !isForeign(row) : (groups[n - 1] ?? (() => false))),
+    members(n) {
+      const holds = n === 0 ? (row: number) => sides[row] === SIDE.own : (groups[n - 1] ?? (() => false))
+      return Uint8Array.from(sides, (_, row) => (holds(row) ? 1 : 0))
+    },
   }
 }
 
@@ -49,17 +48,39 @@ export function reportCopies(rows: RowIndex, report: (finding: Finding) => void)
 
 // --- internal ---
 
+/** Which part of the file a row belongs to; `none`: to no conversation. */
+const SIDE = { none: 0, own: 1, subagent: 2, foreign: 3 } as const
+
+function sidesOf(rows: RowIndex, trees: Trees): Uint8Array {
+  const hasMain = firstRow(rows, row => !rows.is(row, FLAG.sidechain) && rows.is(row, FLAG.message)) >= 0
+  const isSide = (row: number) => hasMain && rows.is(row, FLAG.sidechain)
+  const first = firstRow(rows, row => rows.is(row, FLAG.message) && !isSide(row))
+  const session = first < 0 ? undefined : rows.sessionOf[first]
+  const isOwnTree = new Uint8Array(rows.length)
+  for (let row = 0; row < rows.length; row++) {
+    if (isMember(rows, row) && (session === undefined || rows.sessionOf[row] === session)) isOwnTree[trees.of(row)] = 1
+  }
+  const sides = new Uint8Array(rows.length)
+  for (let row = 0; row < rows.length; row++) {
+    if (!isMember(rows, row)) continue
+    sides[row] = isOwnTree[trees.of(row)] === 0 ? SIDE.foreign : isSide(row) ? SIDE.subagent : SIDE.own
+  }
+  return sides
+}
+
 /** Rows that hang together by parents, and over compactions. */
 class Trees {
   readonly #above: Int32Array
 
   constructor(rows: RowIndex) {
-    this.#above = Int32Array.from({ length: rows.length }, (_, row) => row)
+    this.#above = new Int32Array(rows.length)
+    for (let row = 0; row < rows.length; row++) this.#above[row] = row
     for (let row = 0; row < rows.length; row++) {
       if (!isMember(rows, row)) continue
       const parent = rows.rowOf(rows.parents[row]!)
       const older = rows.rowOf(rows.logicalParents.get(row) ?? -1)
-      for (const each of [parent, older]) if (each >= 0) this.#above[this.of(row)] = this.of(each)
+      if (parent >= 0) this.#above[this.of(row)] = this.of(parent)
+      if (older >= 0) this.#above[this.of(row)] = this.of(older)
     }
   }
 
@@ -83,12 +104,6 @@ function firstRow(rows: RowIndex, holds: (row: number) => boolean): number {
   return -1
 }
 
-function membersWhere(rows: RowIndex, holds: (row: number) => boolean): Uint8Array {
-  const members = new Uint8Array(rows.length)
-  for (let row = 0; row < rows.length; row++) if (isMember(rows, row) && holds(row)) members[row] = 1
-  return members
-}
-
 /** A group of rows for each key that a message has, in the order of their first messages. */
 function groupsOf(
   rows: RowIndex,
@@ -97,7 +112,7 @@ function groupsOf(
 ): ((row: number) => boolean)[] {
   const keys = new Set<number>()
   for (let row = 0; row < rows.length; row++) {
-    if (isMember(rows, row) && holds(row) && rows.is(row, FLAG.message)) keys.add(keyOf(row))
+    if (holds(row) && rows.is(row, FLAG.message)) keys.add(keyOf(row))
   }
   return Array.from(keys, key => row => holds(row) && keyOf(row) === key)
 }
