@@ -53,6 +53,9 @@ describe('a stream of the AI SDK', () => {
     const sent = opened(`${stream.map(chunk => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`)
     expect([sent.format, ...script(sent.messages)]).toEqual(['ai-sdk-stream', ...folded])
     expect(sent.told).toEqual([])
+    expect(opened('data: {"type":"start"}\n\ndata: {"type":"te', { format: 'ai-sdk-stream' }).told).toEqual([
+      'file.torn-record line 3',
+    ])
   })
 
   it('has outputs of calls that another request made', () => {

@@ -78,6 +78,12 @@ describe('a LangChain list', () => {
     expect(script(messages)).toEqual(['assistant: a f {} | b f {"half', 'tool: a error-text no', 'assistant: c g { }'])
   })
 
+  it('tells of blocks that it does not know', () => {
+    const { messages, loss } = read([{ type: 'ai', content: [{ type: 'text', text: 'x' }, { type: 'hologram' }] }])
+    expect(script(messages)).toEqual(['assistant: x'])
+    expect(loss).toMatchObject([{ kind: 'record', where: 'messages[0]' }])
+  })
+
   it('tells of a system message inside, and of what is no message', () => {
     const { told, loss } = read([{ type: 'human', content: 'x' }, { type: 'system', content: 'S' }, 5])
     expect(told).toEqual(['turn.system-not-first messages[1]'])

@@ -168,6 +168,19 @@ describe('a file with chat messages in it', () => {
     expect(places(messages, 'assistant/message')[0]!.where).toBe('line 2')
   })
 
+  it('shows what an answer showed, and tells of lines without a conversation', () => {
+    const shown = assistant([
+      { type: 'text', text: 'x' },
+      { type: 'image_url', image_url: { url: 'https://x.test/a.png' } },
+    ])
+    expect(chat([user('x'), shown]).messages[1]!.content).toMatchObject([
+      { type: 'text' },
+      { type: 'file', data: 'https://x.test/a.png' },
+    ])
+    const { loss } = opened(lines({ messages: [user('x')] }, { note: 1 }))
+    expect(loss).toMatchObject([{ kind: 'record', where: 'line 2' }])
+  })
+
   it('is told of by what it lost', () => {
     const { loss } = chat([user('x'), 'not a message', { role: 'wizard', content: 'y' }], { format: 'openai-chat' })
     expect(loss.map(({ kind, where }) => `${kind} ${where}`)).toEqual(['record messages[1]', 'record messages[2]'])

@@ -44,7 +44,7 @@ interface PlacedChunk {
 /** `undefined`: it is no stream. */
 function chunksOf(into: Import): PlacedChunk[] | undefined {
   const text = readText(into.source)
-  if (/^(?:data|event|id|retry|):/.test(text)) return sentEvents(text)
+  if (/^(?:data|event|id|retry|):/.test(text)) return sentEvents(text, into)
   const { value, tornAt } = readDocument(into.source) ?? {}
   if (Array.isArray(value)) {
     if (!isStream(value)) return undefined
@@ -58,9 +58,13 @@ function chunksOf(into: Import): PlacedChunk[] | undefined {
     : undefined
 }
 
-function sentEvents(text: string): PlacedChunk[] {
+function sentEvents(text: string, { report }: Import): PlacedChunk[] {
   return text.split('\n').flatMap((line, i) => {
-    const chunk = line.startsWith('data:') ? parseJson(line.slice('data:'.length))?.value : undefined
-    return isObject(chunk) ? [{ chunk, where: `line ${i + 1}` }] : []
+    if (!line.startsWith('data:') || line.slice('data:'.length).trim() === '[DONE]') return []
+    const chunk = parseJson(line.slice('data:'.length))?.value
+    const where = `line ${i + 1}`
+    if (isObject(chunk)) return [{ chunk, where }]
+    report({ code: 'file.torn-record', severity: 'error', where })
+    return []
   })
 }

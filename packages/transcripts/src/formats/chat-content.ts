@@ -31,15 +31,13 @@ export function contentParts(content: unknown, index: number, list: MessageList)
   return listOf(content).map((part, i) => ({ part: userPart(part), where: list.where(index, `.content[${i}]`) }))
 }
 
-/** What an assistant said: its texts, a refusal, the words of an answer in sound. */
-export function answerParts(message: Json, index: number, list: MessageList): Placed<TextPart>[] {
+/** What an assistant said: its texts, a refusal, the words of an answer in sound; and what else it showed. */
+export function answerParts(message: Json, index: number, list: MessageList): Placed<TextPart | FilePart>[] {
   const { content, refusal, audio } = message
-  const said = contentParts(content, index, list).flatMap(({ part, where }) =>
-    part.type === 'text' ? [{ part, where }] : [],
-  )
+  const said = contentParts(content, index, list).map(({ part, where }) => ({ part: answerPart(part), where }))
   const where = list.where(index)
   const heard = isObject(audio) ? stringOf(audio.transcript) : undefined
-  if (heard !== undefined && said.every(({ part }) => part.text === '')) {
+  if (heard !== undefined && said.every(({ part }) => part.type === 'text' && part.text === '')) {
     said.push({ part: { type: 'text', text: heard }, where })
   }
   if (typeof refusal === 'string' && refusal !== '') said.push({ part: refusalPart(refusal), where })
@@ -99,6 +97,11 @@ function userPart(part: unknown): UserPart {
   if (part.type === 'refusal') return refusalPart(stringOf(part.refusal) ?? '')
   if (typeof part.text === 'string') return { type: 'text', text: part.text }
   return fileOf(part)
+}
+
+/** An answer shows images as files. */
+function answerPart(part: UserPart): TextPart | FilePart {
+  return part.type === 'image' ? { type: 'file', data: part.image, mediaType: part.mediaType ?? 'image/png' } : part
 }
 
 function imageOf({ image_url }: Json): ImagePart {

@@ -67,13 +67,27 @@ export class LangchainImport {
   }
 
   #assistant(fields: Json, where: string): void {
-    const parts = [...reasoningParts(fields), ...answerParts(fields.content), ...callParts(fields)]
+    const said = answerBlocks(fields.content).flatMap(block => this.#answerPart(block, where))
+    const parts = [...reasoningParts(fields), ...said, ...callParts(fields)]
     const usage = usageOf(fields.usage_metadata)
     this.into.log.assistant(
       parts,
       { where, parts: parts.map(() => where) },
       { ...madeBy(fields), ...(usage && { usage }) },
     )
+  }
+
+  #answerPart(block: Json, where: string): AssistantPart[] {
+    const { type, text, data } = block
+    if (typeof text === 'string') return text === '' ? [] : [{ type: 'text', text }]
+    if (type === 'thinking' || type === 'reasoning') return [thinkingPart(block)]
+    if (type === 'redacted_thinking' && typeof data === 'string') {
+      return [{ type: 'reasoning', text: '', providerOptions: { anthropic: { redactedData: data } } }]
+    }
+    if (!CALLS.has(String(type))) {
+      this.into.lose({ kind: 'record', count: 1, reason: `a block of the unknown type ${String(type)}`, where })
+    }
+    return []
   }
 }
 
@@ -114,20 +128,13 @@ function reasoningParts({ additional_kwargs }: Json): AssistantPart[] {
   return [{ type: 'reasoning', text: summary.map(each => each.text).join('\n\n'), providerOptions: { openai } }]
 }
 
-/** Calls in the content are the ones that `tool_calls` lists, so they are not counted twice. */
-function answerParts(content: unknown): AssistantPart[] {
-  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-  return listOf(content).flatMap((block): AssistantPart[] => {
-    if (typeof block === 'string') return [{ type: 'text', text: block }]
-    if (!isObject(block)) return []
-    if (typeof block.text === 'string') return block.text === '' ? [] : [{ type: 'text', text: block.text }]
-    if (block.type === 'thinking' || block.type === 'reasoning') return [thinkingPart(block)]
-    if (block.type === 'redacted_thinking' && typeof block.data === 'string') {
-      return [{ type: 'reasoning', text: '', providerOptions: { anthropic: { redactedData: block.data } } }]
-    }
-    return []
-  })
+function answerBlocks(content: unknown): Json[] {
+  const blocks = typeof content === 'string' ? [content] : listOf(content)
+  return blocks.map(block => (isObject(block) ? block : { type: 'text', text: String(block) }))
 }
+
+/** Calls in the content are the ones that `tool_calls` lists, so they are not counted twice. */
+const CALLS = new Set(['tool_use', 'input_json_delta', 'tool_call', 'tool_call_chunk', 'function_call'])
 
 function thinkingPart({ thinking, reasoning, signature }: Json): AssistantPart {
   const text = stringOf(thinking) ?? stringOf(reasoning) ?? ''

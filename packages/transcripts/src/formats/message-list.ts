@@ -6,7 +6,6 @@ import { inspectDocument } from '../inspect-document.js'
 import { type JSONPath, RawTexts } from '../json/raw-text.js'
 import { isObject, type Json } from '../json/shapes.js'
 import { type LineRecord, readRecords } from '../records.js'
-import type { Source } from '../source.js'
 
 /** A conversation in a provider's own form: a bare list of messages, or a request body (or a run) that holds one. */
 export interface FoundList {
@@ -26,12 +25,15 @@ export interface MessageList extends FoundList {
 
 /** The conversations at the beginning of a file, as far as a look at it tells. */
 export function listsIn(head: Head, keys: readonly string[]): FoundList[] {
-  return listsOf(head.document() ?? head.records, keys)
+  const document = head.document()
+  if (document !== undefined) return listsOf(document, keys)
+  const bodies = head.records.flatMap(record => listsOf(record, keys))
+  return bodies.length > 0 || head.records.length === 0 ? bodies : [{ items: head.records, body: {}, path: [] }]
 }
 
 /** Opens the conversation that is asked for. What is wrong with the file, and with characters in the list, is reported. */
 export function openList(into: Import, keys: readonly string[]): MessageList {
-  const lists = readLists(into.source, keys, into.report)
+  const lists = readLists(into, keys)
   if (lists.length > 1) {
     into.report({ code: 'file.conversations', severity: 'info', where: 'file', conversations: lists.length })
   }
@@ -69,7 +71,7 @@ function listsOf(document: unknown, keys: readonly string[], path: JSONPath = []
   return document.flatMap((each, i) => listsOf(each, keys, [i]))
 }
 
-function readLists(source: Source, keys: readonly string[], report: (finding: Finding) => void): Opened[] {
+function readLists({ source, report, lose }: Import, keys: readonly string[]): Opened[] {
   const document = readDocument(source)
   if (document !== undefined) {
     const { text, value, tornAt } = document
@@ -78,9 +80,12 @@ function readLists(source: Source, keys: readonly string[], report: (finding: Fi
   }
   const records = [...readRecords(source, { report })]
   const bodies = records.filter(({ value }) => listsOf(value, keys).length > 0)
-  if (bodies.length > 0)
-    return bodies.flatMap(record => listsOf(record.value, keys).map(found => onLine(record, found)))
-  return records.length > 0 ? [onLines(records)] : []
+  if (bodies.length === 0) return records.length > 0 ? [onLines(records)] : []
+  for (const record of records) {
+    if (bodies.includes(record)) continue
+    lose({ kind: 'record', count: 1, reason: 'no conversation', where: `line ${record.line}` })
+  }
+  return bodies.flatMap(record => listsOf(record.value, keys).map(found => onLine(record, found)))
 }
 
 function inDocument(text: string, found: FoundList): Opened {

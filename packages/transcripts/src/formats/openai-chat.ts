@@ -97,7 +97,8 @@ class ChatImport {
     const lead = reasoning ? [{ part: { type: 'reasoning' as const, text: reasoning }, where }] : []
     const said = answerParts(message, index, this.list)
     // An empty text beside something else says nothing; alone it is what the message consists of.
-    const told = said.filter(({ part }) => part.text !== '' || (said.length === 1 && calls.length + lead.length === 0))
+    const isAlone = said.length === 1 && calls.length + lead.length === 0
+    const told = said.filter(({ part }) => part.type === 'file' || part.text !== '' || isAlone)
     const parts: { part: AssistantPart; where: string }[] = [...lead, ...told, ...calls]
     this.into.log.assistant(
       parts.map(({ part }) => part),
