@@ -163,3 +163,19 @@ describe('Anthropic messages', () => {
     ])
   })
 })
+
+describe('blocks of Anthropic messages that stand where they cannot', () => {
+  it('are results of an answer: they come after it', () => {
+    const read = anthropic([assistant(use('a'), result('a', 'milk'), text('So.'))])
+    expect(script(read.messages)).toEqual(['assistant: a read {} | So.', 'tool: a text milk'])
+    expect(read.findings).toMatchObject([{ code: 'order.result-not-leading', where: 'messages[0]', ids: ['a'] }])
+  })
+
+  it('are kept as nobody’s', () => {
+    const junk = { type: 'hologram' }
+    const { messages } = anthropic([user(use('a'), junk), assistant(junk, text('x'))])
+    const unknown = (block: object) => ({ type: 'text', text: '', providerOptions: { unknown: { block } } })
+    expect(messages[0]!.content).toEqual([unknown(use('a')), unknown(junk)])
+    expect(messages[1]!.content[0]).toEqual(unknown(junk))
+  })
+})

@@ -27,6 +27,8 @@ const signature = fc.constantFrom('c2ln', 'sig-one', '', undefined)
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined })
 const parts = (...kinds: fc.Arbitrary<unknown>[]) => fc.array(fc.oneof(...kinds), { maxLength: 4 })
 
+/** What no provider knows. */
+const junk = fc.constant({ type: 'hologram', beam: 1 })
 const textPart = fc.record({ type: fc.constant('text'), text })
 const chatImage = fc
   .constantFrom(
@@ -45,7 +47,7 @@ const customCall = fc.record({ id, type: fc.constant('custom'), custom: fc.recor
 const chatMessage = fc.oneof(
   fc.record({
     role: fc.constantFrom('user', 'system', 'developer'),
-    content: fc.oneof(text, parts(textPart, chatImage)),
+    content: fc.oneof(text, parts(textPart, chatImage, junk)),
   }),
   fc.record({
     role: fc.constant('assistant'),
@@ -80,6 +82,8 @@ const anthropicMessage = fc.oneof(
         block('tool_result', { tool_use_id: id, content: text, is_error: fc.boolean() }),
         block('tool_result', { tool_use_id: id, content: parts(textPart, anthropicImage) }),
         anthropicImage,
+        junk,
+        block('tool_use', { id, name, input }),
         fc.constant({ type: 'search_result', source: 's', title: 't', content: [] }),
       ),
     ),
@@ -94,6 +98,9 @@ const anthropicMessage = fc.oneof(
         block('thinking', { thinking: text, signature }),
         fc.constant({ type: 'redacted_thinking', data: 'xx' }),
         fc.constant({ type: 'server_tool_use', id: 'srv_1', name: 'web_search', input: {} }),
+        block('tool_result', { tool_use_id: id, content: text }),
+        anthropicImage,
+        junk,
       ),
     ),
   }),
@@ -104,7 +111,7 @@ const inputText = block('input_text', { text })
 const responsesItem = fc.oneof(
   block('message', {
     role: fc.constantFrom('user', 'developer', 'system'),
-    content: fc.oneof(text, parts(inputText, shown)),
+    content: fc.oneof(text, parts(inputText, shown, junk)),
   }),
   block('message', {
     role: fc.constant('assistant'),

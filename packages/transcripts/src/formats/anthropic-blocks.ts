@@ -27,13 +27,13 @@ export function assistantPart(block: Json, input: ToolInput): AssistantPart {
     case 'mcp_tool_use':
       return { ...serverCall(block), input: input.input, ...own('block', block) }
     default:
-      return isServerResult(block) ? serverResult(block) : foreignPart(block)
+      return isServerResult(block) ? serverResult(block) : answerFile(block)
   }
 }
 
 export function userPart(block: Json): UserPart {
   if (block.type === 'text') return { type: 'text', text: stringOf(block.text) ?? '' }
-  return mediaPart(block) ?? foreignPart(block)
+  return mediaPart(block) ?? foreignPart(block, USER_BLOCKS)
 }
 
 /** The members of a result part for a `tool_result` block. */
@@ -62,7 +62,7 @@ function plainText(content: unknown): string | undefined {
 function contentOf(block: Json): ToolContent {
   if (block.type === 'text') return { type: 'text', text: stringOf(block.text) ?? '' }
   const media = mediaPart(block)
-  if (media === undefined) return { type: 'custom', ...own('block', block) }
+  if (media === undefined) return { type: 'custom', ...kept(block, RESULT_BLOCKS) }
   if (media.type === 'image') {
     return isAddress(media.image)
       ? { type: 'image-url', url: media.image }
@@ -96,15 +96,30 @@ function mediaPart(block: Json): ImagePart | FilePart | undefined {
 }
 
 /** A block that no part of ours stands for: only this provider can read it again. Media that it keeps itself have no bytes. */
-function foreignPart(block: Json): TextPart | FilePart {
+function foreignPart(block: Json, known: RegExp): TextPart | FilePart {
   const isMedia = block.type === 'image' || block.type === 'document'
-  if (!isMedia) return { type: 'text', text: '', ...own('block', block) }
-  return {
-    type: 'file',
-    data: '',
-    mediaType: block.type === 'image' ? 'image/*' : 'application/pdf',
-    ...own('block', block),
-  }
+  if (!isMedia) return { type: 'text', text: '', ...kept(block, known) }
+  const mediaType = block.type === 'image' ? 'image/*' : 'application/pdf'
+  return { type: 'file', data: '', mediaType, ...kept(block, known) }
+}
+
+/** Media in an answer are files, which the API does not take back. */
+function answerFile(block: Json): AssistantPart {
+  const media = mediaPart(block)
+  if (media === undefined) return foreignPart(block, ANSWER_BLOCKS)
+  const data = media.type === 'image' ? media.image : media.data
+  return { type: 'file', data, mediaType: media.mediaType ?? 'image/png' }
+}
+
+/** What the API takes at each place beside the blocks that have parts of their own. */
+const USER_BLOCKS = /^(image|document|search_result|container_upload|mcp_tool_result)$/
+const ANSWER_BLOCKS = /^(search_result|container_upload)$/
+const RESULT_BLOCKS = /^(image|document|search_result|tool_reference)$/
+
+/** A block that has no place where it stands is nobody's: it is kept, and no request has it. */
+function kept(block: Json, known: RegExp): { providerOptions: ProviderOptions } {
+  const owner = known.test(String(block.type)) ? 'anthropic' : 'unknown'
+  return { providerOptions: { [owner]: { block: block as JsonObject } } }
 }
 
 function serverCall(block: Json) {

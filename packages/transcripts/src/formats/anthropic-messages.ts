@@ -34,6 +34,13 @@ function blocksAreText(content: unknown): boolean {
   return Array.isArray(content) && content.every(block => isObject(block) && block.type === 'text')
 }
 
+interface PlacedBlock {
+  block: Json
+  where: string
+  /** Its index in the content, where that is a list. */
+  at?: number
+}
+
 class AnthropicImport {
   readonly #names = new Map<string, string>()
 
@@ -87,7 +94,9 @@ class AnthropicImport {
   }
 
   #assistant({ content }: Json, index: number): void {
-    const blocks = this.#blocks(content, index)
+    const all = this.#blocks(content, index)
+    const blocks = all.filter(({ block }) => block.type !== 'tool_result')
+    const results = all.filter(({ block }) => block.type === 'tool_result')
     const parts = blocks.map(({ block, at }) => {
       const raw = at === undefined ? undefined : this.list.rawAt(index, ['content', at, 'input'])
       const part = assistantPart(block, inputOfValue(block.input, raw))
@@ -95,6 +104,21 @@ class AnthropicImport {
       return part
     })
     this.into.log.assistant(parts, { where: this.#whereOf(content, index), parts: blocks.map(({ where }) => where) })
+    if (results.length > 0) this.#misplaced(results, index)
+    this.#results(results)
+  }
+
+  #misplaced(results: readonly PlacedBlock[], index: number): void {
+    const ids = results.map(({ block }) => stringOf(block.tool_use_id) ?? '')
+    this.into.report({ code: 'order.result-not-leading', severity: 'error', where: this.list.where(index), ids })
+  }
+
+  #results(results: readonly PlacedBlock[]): void {
+    for (const { block, where } of results) {
+      const toolCallId = stringOf(block.tool_use_id) ?? ''
+      const result = { toolCallId, toolName: this.#names.get(toolCallId), ...resultOf(block) }
+      this.into.log.result(result, { where, parts: [where] })
+    }
   }
 
   /** Results first: that is where the API wants them. */
@@ -102,15 +126,10 @@ class AnthropicImport {
     const blocks = this.#blocks(content, index)
     const results = blocks.filter(({ block }) => block.type === 'tool_result')
     const rest = blocks.filter(({ block }) => block.type !== 'tool_result')
-    if (results.length > 0 && blocks.slice(0, results.length).some(({ block }) => block.type !== 'tool_result')) {
-      const ids = results.map(({ block }) => stringOf(block.tool_use_id) ?? '')
-      this.into.report({ code: 'order.result-not-leading', severity: 'error', where: this.list.where(index), ids })
+    if (blocks.slice(0, results.length).some(({ block }) => block.type !== 'tool_result')) {
+      this.#misplaced(results, index)
     }
-    for (const { block, where } of results) {
-      const toolCallId = stringOf(block.tool_use_id) ?? ''
-      const result = { toolCallId, toolName: this.#names.get(toolCallId), ...resultOf(block) }
-      this.into.log.result(result, { where, parts: [where] })
-    }
+    this.#results(results)
     if (rest.length === 0 && results.length > 0) return
     const place = { where: this.#whereOf(content, index), parts: rest.map(({ where }) => where) }
     this.into.log.user(
@@ -119,7 +138,7 @@ class AnthropicImport {
     )
   }
 
-  #blocks(content: unknown, index: number): { block: Json; where: string; at?: number }[] {
+  #blocks(content: unknown, index: number): PlacedBlock[] {
     if (typeof content === 'string') {
       return [{ block: { type: 'text', text: content }, where: this.list.where(index, '.content') }]
     }

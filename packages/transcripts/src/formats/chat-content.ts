@@ -90,13 +90,17 @@ export function freeTextTool({ name, description, format }: Json): NonNullable<M
 
 const PARTS = new Set(['text', 'image_url', 'input_audio', 'file', 'refusal'])
 
+/** Parts that only the provider can read: it keeps what they name. */
+const OWN = new Set(['file', 'input_audio'])
+
 function userPart(part: unknown): UserPart {
   if (typeof part === 'string') return { type: 'text', text: part }
   if (!isObject(part)) return { type: 'text', text: '' }
   if (part.type === 'image_url') return imageOf(part)
   if (part.type === 'refusal') return refusalPart(stringOf(part.refusal) ?? '')
   if (typeof part.text === 'string') return { type: 'text', text: part.text }
-  return fileOf(part)
+  if (OWN.has(String(part.type))) return fileOf(part)
+  return { type: 'text', text: '', providerOptions: { unknown: { part: part as JsonObject } } }
 }
 
 /** An answer shows images as files. */

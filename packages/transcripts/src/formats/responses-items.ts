@@ -151,8 +151,12 @@ function userPart(part: Json): UserPart {
   }
   if (part.type === 'refusal') return refusalPart(stringOf(part.refusal) ?? '')
   if (typeof part.text === 'string') return { type: 'text', text: part.text }
-  return filePart(part)
+  if (OWN.has(String(part.type))) return filePart(part)
+  return { type: 'text', text: '', providerOptions: { unknown: { part: part as JsonObject } } }
 }
+
+/** Parts that only the provider can read: it keeps what they name. */
+const OWN = new Set(['input_file', 'input_image', 'input_audio'])
 
 function filePart(part: Json): FilePart {
   const { file_data, file_url, input_audio: audio } = part
