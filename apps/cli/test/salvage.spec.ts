@@ -46,6 +46,20 @@ describe.each(KINDS)('doctor on a damaged session (%s)', kind => {
     expect((await run(store, 'show', mended.fixed)).stdout).toContain('second summary')
   })
 
+  it('closes a turn that was interrupted by appending its truthful end', async () => {
+    const store = newStore(kind)
+    const { events } = await addSession(store, 'story', session => {
+      session.append('turn/start', { turn: 1 })
+      session.append('step/start', { turn: 1, step: 1 })
+    })
+    expect(await run(store, 'doctor', 'story')).toMatchObject({ code: 1 })
+    const mended = JSON.parse((await run(store, 'doctor', 'story', '--fix', '--json')).stdout)
+    expect(mended).toMatchObject({ id: 'story', fixed: 'story', length: 4 })
+    expect(mended.appended.map(({ type }: SessionEvent) => type)).toEqual(['step/end', 'turn/end'])
+    expect(await eventsOf(store, 'story')).toEqual([...events, ...mended.appended])
+    expect(await run(store, 'doctor', 'story')).toMatchObject({ code: 0 })
+  })
+
   it('reads on behind a header that cannot be trusted, and gives the events a new one', async () => {
     const store = newStore(kind)
     const { events } = await addSession(store, 'story', fillStory)
@@ -161,12 +175,15 @@ describe('doctor on spoilt bytes of a JSONL log', () => {
     expect(await run(store, 'doctor', fixed)).toMatchObject({ code: 0 })
   })
 
-  it('leaves a torn tail to resume', async () => {
+  it('cuts a torn tail where it is, and keeps it aside', async () => {
     const store = newStore('jsonl')
     await addSession(store, 'story', fillStory)
     writeFileSync(join(store.place, 'story.jsonl'), '{"seq":13,', { flag: 'a' })
     expect((await run(store, 'doctor', 'story')).stdout).toContain('RECORD_TORN')
-    expect(await run(store, 'doctor', 'story', '--fix')).toMatchObject({ code: 3 })
+    const mended = JSON.parse((await run(store, 'doctor', 'story', '--fix', '--json')).stdout)
+    expect(mended).toMatchObject({ fixed: 'story', appended: [], damage: [{ code: 'RECORD_TORN' }] })
+    expect(readFileSync(join(store.place, mended.damage[0].kept), 'utf8')).toBe('{"seq":13,')
+    expect(await run(store, 'doctor', 'story')).toMatchObject({ code: 0 })
   })
 
   it('mends lines deleted, doubled, glued and bytes flipped anywhere', async () => {

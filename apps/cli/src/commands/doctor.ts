@@ -1,10 +1,11 @@
-import { type Mended, mendSession, type SessionBackend } from '@palimpsest/session-persistence'
+import { type Mended, mendSession, openSession, type SessionBackend } from '@palimpsest/session-persistence'
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
 import { findProblems, type Problems } from '../doctor/findings.js'
 import { escapeLine } from '../escape.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { CommandError, describeFailure, usageError } from '../failure.js'
+import { reportOpening } from '../opening.js'
 import { listAll, resolveId } from '../session-id.js'
 import type { DoctorFileOptions } from '../transcripts/doctor-file.js'
 import { isPath } from '../transcripts/is-path.js'
@@ -104,16 +105,32 @@ async function mend(context: Context, given: string | undefined): Promise<ExitCo
   const backend = await context.existingStore()
   const id = await resolveId(backend, given)
   const mended = await mendSession(backend!, id)
-  if (mended === undefined) {
-    throw new CommandError(
-      'NOTHING_TO_MEND',
-      `expected a log with a hole or a damaged header, found ${id} without; what else is wrong, palimpsest resume mends`,
-    )
-  }
+  if (mended === undefined) return mendByAppending(context, backend!, id)
   const { id: fixed, ...rest } = mended
   if (context.out.isJson) context.out.json({ id, fixed, ...rest })
   else printMended(id, mended, context)
   return EXIT.ok
+}
+
+/** What opening the session for work appends: the truthful end of a turn that was interrupted. */
+async function mendByAppending(context: Context, backend: SessionBackend, id: string): Promise<ExitCode> {
+  const opened = await openSession(backend, id)
+  try {
+    const { repaired, damage } = opened.report
+    if (repaired.length === 0 && damage.length === 0) {
+      throw new CommandError(
+        'NOTHING_TO_MEND',
+        `expected an open turn, a torn tail, a hole or a damaged header, found ${id} without`,
+      )
+    }
+    if (context.out.isJson)
+      context.out.json({ id, fixed: id, length: opened.session.length, appended: repaired, damage })
+    await reportOpening(opened, context)
+    context.out.line(`Go on: palimpsest resume ${id} "task"${context.storeFlag}`)
+    return EXIT.ok
+  } finally {
+    await opened.close()
+  }
 }
 
 function printMended(id: string, { id: fixed, length, holes, leftOut, unknown }: Mended, { out, storeFlag }: Context) {

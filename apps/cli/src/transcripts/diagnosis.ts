@@ -46,7 +46,8 @@ export function diagnose({ view, reading }: Read, options: DiagnosisOptions): Di
     return { ...base, findings: inOrder([...reading.findings, ...closed]), request: null, loss: [...reading.loss] }
   }
   const model = options.model ?? modelFor(target, reading)
-  const healed = heal(requestOf(view, model), target, options)
+  const structuredResults = STRUCTURED.has(format)
+  const healed = heal(requestOf(view, model), target, { ...options, structuredResults })
   const body = (request: typeof healed.request) => ({
     target,
     ...(model !== undefined && { model }),
@@ -135,9 +136,12 @@ function findingsOf(changes: readonly Change[], places: readonly Place[]): Findi
   }))
 }
 
-/** What reading has reported is not reported again by healing. */
+/** Where a result is a value by design, and no text. */
+const STRUCTURED: ReadonlySet<string> = new Set(['palimpsest', 'gemini-cli', 'gemini-contents', 'ai-sdk-stream'])
+
+/** What reading has reported is not reported again by healing; of characters it has told record by record. */
 function merge(read: readonly Finding[], healed: readonly Finding[]): Finding[] {
-  const key = ({ code, where }: Finding) => `${code} ${where}`
+  const key = ({ code, where }: Finding) => (code.startsWith('text.') ? code : `${code} ${where}`)
   const known = new Set(read.map(key))
   return [...read, ...healed.filter(finding => !known.has(key(finding)))]
 }

@@ -38,6 +38,12 @@ export async function importSource(backend: SessionBackend, source: Source, opti
       `expected messages, found ${describe(reading)}; palimpsest doctor FILE says more`,
     )
   }
+  if (reading.about.resume === 'refused') {
+    throw new CommandError(
+      'TRANSCRIPT_REFUSED',
+      'expected a transcript that can be gone on with, found one of which a part may not be skipped; palimpsest doctor FILE shows what stands before it',
+    )
+  }
   const digest = digestOf(source)
   const { id, isKnown } = await chooseId(backend, reading, digest, options.conversation ?? 0)
   if (!isKnown) {
