@@ -168,6 +168,12 @@ describe('a file with chat messages in it', () => {
     expect(places(messages, 'assistant/message')[0]!.where).toBe('line 2')
   })
 
+  it('may have lines that are longer than what is looked at first', () => {
+    const long = Array.from({ length: 3000 }, (_, i) => user(`Number ${i} of many messages.`))
+    const read = opened(lines({ messages: long }, { messages: [user('two')] }))
+    expect([read.format, read.about.conversations, read.messages.length]).toEqual(['openai-chat', 2, 3000])
+  })
+
   it('shows what an answer showed, and tells of lines without a conversation', () => {
     const shown = assistant([
       { type: 'text', text: 'x' },

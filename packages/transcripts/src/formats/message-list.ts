@@ -3,7 +3,9 @@ import type { Finding } from '../finding.js'
 import type { Head, Import } from '../format.js'
 import { inspectRecord } from '../inspect.js'
 import { inspectDocument } from '../inspect-document.js'
+import { closeTorn } from '../json/close-torn.js'
 import { type JSONPath, RawTexts } from '../json/raw-text.js'
+import { parseJson } from '../json/scan-json.js'
 import { isObject, type Json } from '../json/shapes.js'
 import { type LineRecord, readRecords } from '../records.js'
 
@@ -27,7 +29,7 @@ export interface MessageList extends FoundList {
 export function listsIn(head: Head, keys: readonly string[]): FoundList[] {
   const document = head.document()
   if (document !== undefined) return listsOf(document, keys)
-  const bodies = head.records.flatMap(record => listsOf(record, keys))
+  const bodies = firstRecords(head).flatMap(record => listsOf(record, keys))
   return bodies.length > 0 || head.records.length === 0 ? bodies : [{ items: head.records, body: {}, path: [] }]
 }
 
@@ -44,6 +46,13 @@ export function openList(into: Import, keys: readonly string[]): MessageList {
 }
 
 // --- internal ---
+
+/** Where the first line is longer than what is looked at, as much of its record as that holds. */
+function firstRecords({ records, text }: Head): readonly unknown[] {
+  if (records.length > 0) return records
+  const begun = closeTorn(text)
+  return begun === undefined ? [] : [parseJson(begun.text)?.value]
+}
 
 type Opened = MessageList & { inspect(report: (finding: Finding) => void): void }
 
