@@ -28,7 +28,6 @@ function importPi(into: Import): void {
   const tree = readTree(readRecords(into.source, { isRecord, report: into.report }), into.report)
   if (tree.header !== undefined) describe(tree.header, into)
   if (isNewer(tree, into)) return
-  const onPath = new Map(tree.path.map((index, at) => [index, at]))
   const plan = planCompactions(
     tree.path.map(index => tree.entries[index]!),
     into.report,
@@ -38,7 +37,7 @@ function importPi(into: Import): void {
   for (const { index, record } of inPathOrder(into, tree)) {
     last = { where: `line ${record.line}`, time: timeOf(record.value.timestamp) }
     if (index === undefined) session.header(record.value, last)
-    else session.entry(index, onPath.get(index), record)
+    else session.entry(index, placeOf(index, tree), record)
   }
   session.finish(last)
 }
@@ -63,6 +62,10 @@ function isNewer({ header }: SessionTree, { source, report, about }: Import): bo
   report({ code: 'format.newer', severity: 'error', where: `line ${line}`, file: version, supported: PI_VERSION })
   about({ unreadable: true, resume: 'refused' })
   return true
+}
+
+function placeOf(index: number, { places }: SessionTree): number | undefined {
+  return places[index]! < 0 ? undefined : places[index]
 }
 
 interface Numbered {

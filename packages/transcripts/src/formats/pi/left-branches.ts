@@ -12,9 +12,8 @@ interface Step {
  * far, up to a message of the path that takes their place. A branch that goes on from further up cannot.
  */
 export class LeftBranches {
-  readonly #onPath: ReadonlySet<number>
-  /** For each entry: whether the next message of the path can take the place of what stands before it. */
-  readonly #canLeave: boolean[] = []
+  /** For each entry: 1 where the next message of the path can take the place of what stands before it. */
+  readonly #canLeave: Uint8Array
   /** The end of the path so far, and what goes on from it beside the path. */
   #steps: Step[] = [{ id: '', length: 0 }]
   #entering: { id: string; isOnPath: boolean } | undefined
@@ -23,12 +22,12 @@ export class LeftBranches {
     private readonly tree: SessionTree,
     private readonly log: Pick<LogBuilder, 'surface'>,
   ) {
-    this.#onPath = new Set(tree.path)
-    let next = false
+    this.#canLeave = new Uint8Array(tree.entries.length)
+    let next = 0
     for (let i = tree.entries.length - 1; i >= 0; i--) {
       this.#canLeave[i] = next
       const { shows } = tree.entries[i]!
-      if (this.#onPath.has(i) && shows !== undefined) next = shows === 'message'
+      if (tree.places[i]! >= 0 && shows !== undefined) next = shows === 'message' ? 1 : 0
     }
   }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { isObject, type Json, objectsOf, stringOf } from '../../json/shapes.js'
 import type { LineRecord } from '../../records.js'
 
@@ -40,7 +41,7 @@ export function entryOf({ line, value }: LineRecord, derivedId: string): Entry {
     shows: shownAs(value, message),
     calls: callsOf(message),
     answers: message.role === 'toolResult' ? stringOf(message.toolCallId) : undefined,
-    command: message.role === 'bashExecution' ? JSON.stringify([message.command, message.output]) : undefined,
+    command: message.role === 'bashExecution' ? digest([message.command, message.output]) : undefined,
     compaction: value.type === 'compaction' ? compactionOf(value) : undefined,
   }
 }
@@ -78,6 +79,11 @@ function compactionOf({ summary, firstKeptEntryId, firstKeptEntryIndex }: Json):
     ...(typeof firstKeptEntryId === 'string' && { keepId: firstKeptEntryId }),
     ...(Number.isInteger(firstKeptEntryIndex) && { keepIndex: firstKeptEntryIndex as number }),
   }
+}
+
+/** Outputs may be long, and there is one for each entry. */
+function digest(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('base64')
 }
 
 function isBlank(text: unknown): boolean {

@@ -11,6 +11,8 @@ export interface SessionTree {
   readonly entries: readonly Entry[]
   /** Indices of entries, from the root on; nearly always rising. */
   readonly path: readonly number[]
+  /** The place of each entry on the path, -1 beside it. */
+  readonly places: Int32Array
 }
 
 /** Reads a file once for its tree alone, in memory of some hundred bytes an entry. Reports what is wrong with its links. */
@@ -27,7 +29,9 @@ export function readTree(records: Iterable<LineRecord>, report: (finding: Findin
   }
   const hasIds = entries.some(({ hasId }) => hasId)
   const path = hasIds ? new TreeWalk(header, entries, report).path() : entries.map((_, i) => i)
-  return { header, headerAt, entries: withoutRepeats(entries, path), path }
+  const places = new Int32Array(entries.length).fill(-1)
+  for (const [at, index] of path.entries()) places[index] = at
+  return { header, headerAt, entries: withoutRepeats(entries, path), path, places }
 }
 
 // --- internal ---
@@ -35,7 +39,8 @@ export function readTree(records: Iterable<LineRecord>, report: (finding: Findin
 /** A command that the user ran by hand, and that gave the same output again further on, is shown where it was run last. */
 function withoutRepeats(entries: Entry[], path: readonly number[]): Entry[] {
   const later = new Set<string>()
-  for (const index of [...path].reverse()) {
+  for (let at = path.length - 1; at >= 0; at--) {
+    const index = path[at]!
     const { command, shows } = entries[index]!
     if (command === undefined || shows === undefined) continue
     if (later.has(command)) entries[index] = { ...entries[index]!, shows: undefined }
