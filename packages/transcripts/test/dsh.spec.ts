@@ -122,6 +122,12 @@ describe('a dsh log', () => {
     ])
   })
 
+  it('has half a character in a message, and none where a stream was cut between its halves', () => {
+    const row = { type: 'text-chunks', data: { turn: 1, step: 1, index: 0, dt: [1], texts: ['\ud83d', '\ude00'] } }
+    const { told } = opened(lines(dshHeader, ...dshRecords([turn(1), step(), row]), ...dshRecords([user('\ud83d')], 4)))
+    expect(told).toEqual(['text.lone-surrogate line 5'])
+  })
+
   it('ends before an event that may not be skipped', () => {
     const { events, findings, about } = opened(
       dshLog(turn(1), user('Hi.'), { type: 'defend/x', data: {} }, user('More.')),

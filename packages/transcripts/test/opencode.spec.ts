@@ -134,7 +134,8 @@ describe('a compaction in an opencode export', () => {
   })
 
   it('did not happen where its summary is blank or failed', () => {
-    for (const void_ of [summary(' '), summary('Half', { error: { name: 'APIError' } })]) {
+    const failed = [{ error: { name: 'APIError' } }, { finish: undefined }].map(more => summary('Half', more))
+    for (const void_ of [summary(' '), ...failed]) {
       const { messages, told } = exported([...before, user('m-4', { type: 'compaction' }), void_])
       expect(told).toEqual(['compaction.void-summary messages[4]'])
       expect(messages).toHaveLength(3)

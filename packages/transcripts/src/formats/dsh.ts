@@ -90,6 +90,9 @@ function* recordsOf({ number, bytes, state }: Frame, { report }: Import): Genera
   })
 }
 
+/** What a request is made of: halves of a character in a stream's pieces are none in its message. */
+const SENT = /^(user|assistant)\/message$|^tool\/result$|^request\/header$/
+
 interface RecordPlace {
   isFirst: boolean
   where: string
@@ -105,6 +108,8 @@ function importRecord(into: Import, log: DshImport, { value: parsed, text }: Lin
     into.report({ code: 'file.second-header', severity: 'info', where })
     return true
   }
-  inspectRecord(text, value, typeof value.seq === 'number' ? whereOf(value.seq) : where, into.report)
+  if (SENT.test(String(value.type))) {
+    inspectRecord(text, value, typeof value.seq === 'number' ? whereOf(value.seq) : where, into.report)
+  }
   return log.event(value, whereOf)
 }

@@ -55,7 +55,9 @@ class OwnLog {
     }
     // A session with a hole in it opens read-only.
     if (this.#isDamaged) this.#into.about({ resume: 'refused' })
-    inspectRecord(text, value, where, this.#into.report)
+    // Halves of a character in a stream's pieces are none in its message.
+    const isSent = isSurfaceType(String(value.type)) || value.type === 'request/header'
+    if (isSent) inspectRecord(text, value, where, this.#into.report)
     return isHeader(value) && !('seq' in value) ? this.#header(value, where) : this.#event(value, where)
   }
 

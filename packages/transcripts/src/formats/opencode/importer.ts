@@ -101,7 +101,8 @@ export class OpencodeImport {
   #summary(message: Message): void {
     const { where, info, parts, time } = message
     const texts = parts.flatMap(([i, part]) => (part.type === 'text' ? [{ i, text: stringOf(part.text) ?? '' }] : []))
-    const isWhole = info.error === undefined && texts.some(({ text }) => /\S/.test(text))
+    const isDone = Boolean(info.finish) || (isObject(info.time) && typeof info.time.completed === 'number')
+    const isWhole = isDone && info.error === undefined && texts.some(({ text }) => /\S/.test(text))
     for (const [, part] of parts) if (part.type !== 'text' || !isWhole) this.#note(String(part.type), part, message)
     if (!isWhole) {
       this.#into.report({ code: 'compaction.void-summary', severity: 'error', where })
@@ -190,7 +191,7 @@ function messageOf(index: number, value: Json): Message {
 function isAbandoned({ info, parts }: Message): boolean {
   if (!isObject(info.error)) return false
   const hasResult = parts.some(([, part]) => part.type === 'tool' && toolOutput(part) !== undefined)
-  const isShown = parts.some(([, part]) => part.type === 'text' || part.type === 'tool')
+  const isShown = parts.some(([, { type }]) => type === 'text' || type === 'tool' || type === 'reasoning')
   return !hasResult && !(info.error.name === 'MessageAbortedError' && isShown)
 }
 
