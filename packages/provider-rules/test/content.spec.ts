@@ -88,7 +88,7 @@ describe('results', () => {
   })
 
   it('sends values as their JSON text, nothing as a text that says so', () => {
-    const value = { type: 'json', value: { a: [1] } } as const
+    const value: ToolOutput = { type: 'json', value: { a: [1] } }
     expect(of('anthropic', value)).toEqual({
       output: { type: 'text', value: '{"a":[1]}' },
       codes: ['value.non-string-result 2.0'],

@@ -166,7 +166,7 @@ describe('ids', () => {
   it('that are too long are shortened, each to one of its own', () => {
     const [first, codes] = named('openai-chat', `${long}1`)
     expect(codes).toEqual(['id.too-long-for-target 1.0 {"length":42,"limit":40}'])
-    expect(first.length).toBeLessThanOrEqual(40)
+    expect(first!.length).toBeLessThanOrEqual(40)
     expect(named('openai-chat', `${long}2`)[0]).not.toBe(first)
     expect(named('openai-responses', 'c'.repeat(65))[1]).toEqual([
       'id.too-long-for-target 1.0 {"length":65,"limit":64}',

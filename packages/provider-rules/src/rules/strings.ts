@@ -19,7 +19,8 @@ export const stringsAreUnicode: Rule = {
         piece.part = part
         const { message } = piece.origin
         const known = counts.get(message)
-        if (known) known.count += count
+        // In several parts: the message is the place.
+        if (known) counts.set(message, { origin: { message }, count: known.count + count })
         else counts.set(message, { origin: piece.origin, count })
       }
     }
