@@ -5,7 +5,7 @@ import { lines, type Opened, opened } from './opened.js'
 import { written } from './written.js'
 
 /** Inputs per family; `npm run torture` sets it. */
-const INPUTS = Number(process.env.PALIMPSEST_FUZZ ?? 400)
+const INPUTS = Number(process.env.PALIMPSEST_FUZZ ?? 300)
 
 const timestamp = '2026-01-05T09:00:00.000Z'
 const wrapped = (type: string, payload: object) => ({ timestamp, type, payload })
