@@ -226,6 +226,9 @@ export const targets = [
     { label: `${name}: the command ls on 10,000 sessions`, absolute: 1000, unit: 'ms' },
     { label: `${name}: file handles left by list()`, absolute: 0, unit: '' },
   ]),
+  { label: 'read Claude Code JSONL, against bare JSON.parse by line', most: 2.5 },
+  { label: 'read Claude Code JSONL: CPU for a MB', absolute: 20, unit: 'ms' },
+  { label: 'read 1 GB of Claude Code JSONL: resident memory', absolute: 300, unit: 'MB' },
   { label: 'the kernel, minified and gzipped', absolute: 15, unit: 'KB' },
   { label: 'import of the kernel', absolute: 10, unit: 'ms' },
 ]

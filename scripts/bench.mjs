@@ -66,7 +66,7 @@ function run(suite, parent, { node, backends, disk = false }) {
 /** The rows that the shared bench has no workload for; each file measures those of these labels that it knows. */
 function runOwnRows(labels) {
   if (labels.length === 0) return []
-  const files = ['own-rows.mjs', 'kernel-rows.mjs', ...(options.quick ? [] : ['store-rows.mjs'])]
+  const files = ['own-rows.mjs', 'kernel-rows.mjs', ...(options.quick ? [] : ['store-rows.mjs', 'transcript-rows.mjs'])]
   const output = files.map(file => {
     const args = ['--expose-gc', join(root, 'benches', file), '--rows', JSON.stringify(labels)]
     return execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })

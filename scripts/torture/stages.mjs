@@ -40,4 +40,9 @@ export const stages = [
     size: { PALIMPSEST_RANDOM_OPERATIONS: 2_000_000, PALIMPSEST_REPAIR_ROUNDS: 100_000 },
     isSeeded: true,
   },
+  {
+    name: 'transcripts',
+    specs: ['claude', 'codex-pi', 'agents', 'providers'].map(name => `packages/transcripts/test/${name}-fuzz`),
+    size: { PALIMPSEST_FUZZ: 100_000 },
+  },
 ]

@@ -1,3 +1,4 @@
+import type { SessionEvent } from '@palimpsest/session'
 import { detectFormat } from '@palimpsest/transcripts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { bytesSource } from '../src/source.js'
@@ -7,6 +8,8 @@ import { lines, opened, script } from './opened.js'
 beforeEach(restartClock)
 
 const told = (...rows: unknown[]) => opened(lines(...rows), { format: 'claude-code' })
+const noted = (events: readonly SessionEvent[], type: string) =>
+  events.filter(event => (event.type as string) === `import/claude-code.${type}`)
 const codes = ({ findings }: ReturnType<typeof told>) =>
   findings.map(({ severity: _, ...finding }) => finding as Record<string, unknown>)
 
@@ -108,7 +111,7 @@ describe('messages of a Claude Code session', () => {
       'context/message claude-code/interrupt [Request interrupted by user for tool use]',
       'turn/end interrupted',
     ])
-    expect(events.some(({ type }) => type === 'import/claude-code.attachment')).toBe(true)
+    expect(noted(events, 'attachment').length > 0).toBe(true)
   })
 
   it('keep images, documents, failed results and the state of tools that the provider runs', () => {
@@ -134,7 +137,7 @@ describe('messages of a Claude Code session', () => {
       row('c', 'b', user('Again.')),
     )
     expect(script(messages)).toEqual(['user: Go.', 'user: Again.'])
-    expect(events.filter(({ type }) => type === 'import/claude-code.assistant')).toHaveLength(1)
+    expect(noted(events, 'assistant')).toHaveLength(1)
   })
 
   it('say whose model wrote them', () => {
@@ -291,7 +294,7 @@ describe('the way from the newest message to the root', () => {
     ]
     const { messages, events } = told(...rows)
     expect(script(messages)).toHaveLength(3)
-    const note = events.find(({ type }) => type === 'import/claude-code.user')
+    const [note] = noted(events, 'user')
     expect(note?.data).toMatchObject({ uuid: 's1', spawnedBy: { toolCallId: 't1' } })
     expect(script(opened(lines(...rows), { conversation: 1 }).messages)).toEqual(['user: Search.', 'assistant: Found.'])
   })
