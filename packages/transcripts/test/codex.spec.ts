@@ -2,6 +2,7 @@ import type { JsonObject } from '@palimpsest/session'
 import { describe, expect, it } from 'vitest'
 import { lines, opened, script } from './opened.js'
 import { written } from './written.js'
+import { zstdFrame } from './zstd-frame.js'
 
 let clock = Date.parse('2026-01-05T09:00:00.000Z')
 const record = (type: string, payload: JsonObject, more: JsonObject = {}) => {
@@ -337,6 +338,24 @@ describe('a damaged or old rollout', () => {
   it('is known by its first record where that is longer than what is looked at', () => {
     const long = { ...META, payload: { ...META.payload, base_instructions: { text: 'x'.repeat(100_000) } } }
     expect(opened(lines(long, ...typed('Hi.'))).format).toBe('codex')
+  })
+})
+
+describe('a compressed rollout', () => {
+  const whole = zstdFrame(lines(META, ...typed('Hi.'), answered('Hello.')))
+
+  it('is read as the text in it', () => {
+    const read = opened(whole)
+    expect(read.format).toBe('codex')
+    expect(read.told).toEqual([])
+    expect(script(read.messages)).toEqual(['user: Hi.', 'assistant: Hello.'])
+  })
+
+  it('that is cut gives what lies before the cut', () => {
+    const both = Buffer.concat([whole, zstdFrame(lines(...typed('More.')))])
+    const read = opened(both.subarray(0, -20))
+    expect(read.told[0]).toBe('file.torn-frame frame 1')
+    expect(script(read.messages).slice(0, 2)).toEqual(['user: Hi.', 'assistant: Hello.'])
   })
 })
 

@@ -1,8 +1,12 @@
 import type { Format, Head, Import } from '../format.js'
+import type { Json } from '../json/shapes.js'
 import { LogBuilder } from '../log-builder.js'
 import { readRecords } from '../records.js'
+import { bytesSource } from '../source.js'
+import { decompressed } from './codex/compressed-rollout.js'
 import { RolloutImport } from './codex/rollout-import.js'
 import { isBare, isRollout, isWrapped } from './codex/rollout-record.js'
+import { isCompressed } from './dsh/frames.js'
 
 /** Codex rollouts: a file with a record per line, the model's history (`response_item`) beside the UI's (`event_msg`). */
 export const codex: Format = { name: 'codex', detect: isCodex, import: importCodex }
@@ -10,11 +14,35 @@ export const codex: Format = { name: 'codex', detect: isCodex, import: importCod
 // --- internal ---
 
 /** The first record may be longer than what is looked at. */
-function isCodex({ records, text }: Head): boolean {
+function isCodex({ bytes, records, text }: Head): boolean {
+  if (isCompressed(bytes)) return isRollout(firstRecords(decompressed(bytes).bytes))
   return isRollout(records) || /^\s*\{[^{}]{0,200}"type"\s*:\s*"session_meta"\s*,\s*"payload"\s*:\s*\{/.test(text)
 }
 
+function firstRecords(bytes: Uint8Array): Json[] {
+  const records: Json[] = []
+  for (const { value } of readRecords(bytesSource(bytes), { report: () => {} })) {
+    records.push(value)
+    if (records.length === FIRST_RECORDS) break
+  }
+  return records
+}
+
+const FIRST_RECORDS = 5
+
+/** Places are lines of the text, in a compressed file too. */
 function importCodex(into: Import): void {
+  const { source } = into
+  if (!isCompressed(source.read(0, Math.min(4, source.size)))) {
+    importLines(into)
+    return
+  }
+  const { bytes, isTorn } = decompressed(source.read(0, source.size))
+  if (isTorn) into.report({ code: 'file.torn-frame', severity: 'error', where: 'frame 1' })
+  importLines({ ...into, source: bytesSource(bytes) })
+}
+
+function importLines(into: Import): void {
   const rollout = new RolloutImport(into, linesRolledBack(into))
   for (const record of rolloutRecords(into)) rollout.record(record)
   rollout.finish()
