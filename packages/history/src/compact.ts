@@ -1,6 +1,6 @@
 import type { Message, Part, RequestHeader, Session, UserMessage, UserPart } from '@palimpsest/session'
 import { carryFileNames, carryWords } from './carried.js'
-import { type EditCost, measureEdit } from './edit-cost.js'
+import { type EditCost, planCost } from './edit-cost.js'
 import { CompactionError, type CompactionErrorCode } from './errors.js'
 import { isLegalRange, type SurfaceRange } from './legal-cuts.js'
 import { type CompactionPlanOptions, planCompaction } from './plan-compaction.js'
@@ -67,10 +67,8 @@ async function compactAlone(session: Session, options: CompactOptions): Promise<
   try {
     const content = await summarize(session, seqs, options, countTokens)
     assertUnchanged(session, range, seqs)
-    let node = -1
-    const cost = measureEdit(session, countTokens, () => {
-      node = appendSummary(session, range, seqs, content)
-    })
+    const cost = planCost(session, standInsFor(seqs, content), countTokens)
+    const node = appendSummary(session, range, seqs, content)
     const { tokensSaved, cachedPrefix } = cost
     const endSeq = session.append('compaction/end', { start: startSeq, node, tokensSaved, cachedPrefix }).seq
     return { ...cost, node, shadowed: seqs, startSeq, endSeq }
@@ -153,6 +151,11 @@ function isUserPart(part: unknown): part is UserPart {
   return type === 'text' ? typeof text === 'string' : type === 'file' || type === 'image'
 }
 
+/** The summary stands where the first of the range stood, and nothing where the others did. */
+function standInsFor(seqs: readonly number[], content: UserPart[]): Map<number, Message[]> {
+  return new Map(seqs.map((seq, i) => [seq, i === 0 ? [{ role: 'user', content }] : []]))
+}
+
 function appendSummary(
   session: Session,
   range: SurfaceRange,
@@ -167,6 +170,7 @@ function appendSummary(
 function untilAborted<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(aborted(signal))
+    if (signal.aborted) return stop()
     signal.addEventListener('abort', stop, { once: true })
     Promise.resolve()
       .then(work)
@@ -183,7 +187,15 @@ function aborted({ reason }: AbortSignal): CompactionError {
 
 function asCompactionError(error: unknown): CompactionError {
   if (error instanceof CompactionError) return error
-  const found = error instanceof Error ? error.message : String(error)
   const code: CompactionErrorCode = 'COMPACTION_SUMMARY_FAILED'
-  return new CompactionError(code, `expected a summary, but making it failed: ${found}`, { cause: error })
+  return new CompactionError(code, `expected a summary, but making it failed: ${messageOf(error)}`, { cause: error })
+}
+
+/** What a summariser throws may be anything, also what throws when it is looked at. */
+function messageOf(error: unknown): string {
+  try {
+    return String(error instanceof Error ? error.message : error)
+  } catch {
+    return 'something that cannot be shown was thrown'
+  }
 }

@@ -10,11 +10,18 @@ export interface EditCost {
   cachedPrefix: CachedPrefix
 }
 
-/** Runs an edit and says what it did to the visible messages. */
-export function measureEdit(session: Session, countTokens: CountTokens, edit: () => void): EditCost {
+/**
+ * What an edit will do to the visible messages; `standIns` holds what comes in the place of each node that goes.
+ * Counted before anything is appended, as a tokenizer may throw.
+ */
+export function planCost(
+  session: Session,
+  standIns: ReadonlyMap<number, readonly Message[]>,
+  countTokens: CountTokens,
+): EditCost {
   const before = session.deriveMessages()
-  edit()
-  return compareMessages(before, session.deriveMessages(), countTokens)
+  const after = session.surface.seqs().flatMap((seq, i) => standIns.get(seq) ?? [before[i]!])
+  return compareMessages(before, after, countTokens)
 }
 
 export function compareMessages(

@@ -1,5 +1,5 @@
 import type { EventMap, Session, SessionEvent } from '@palimpsest/session'
-import { compareMessages, type EditCost } from './edit-cost.js'
+import { type EditCost, planCost } from './edit-cost.js'
 import { standInFor } from './stand-in.js'
 import { type CountTokens, estimateTokens, messageTokens } from './tokens.js'
 
@@ -32,9 +32,10 @@ export interface PruneReport extends EditCost {
  */
 export function prune(session: Session, options: PruneOptions = {}): PruneReport {
   const { countTokens = estimateTokens } = options
-  const before = session.deriveMessages()
-  const pruned = planPrune(session, options).map(candidate => replaceResult(session, candidate))
-  const cost = compareMessages(before, session.deriveMessages(), countTokens)
+  const plan = planPrune(session, options)
+  const standIns = new Map(plan.map(({ event, standIn }) => [event.seq, [standIn.message]]))
+  const cost = planCost(session, standIns, countTokens)
+  const pruned = plan.map(candidate => replaceResult(session, candidate))
   if (pruned.length > 0) {
     const { tokensSaved, cachedPrefix } = cost
     session.append('prune/applied', { nodes: pruned.map(({ node }) => node), tokensSaved, cachedPrefix })

@@ -1,5 +1,5 @@
-import type { Session } from '@palimpsest/session'
-import { type EditCost, measureEdit } from './edit-cost.js'
+import type { Message, Session } from '@palimpsest/session'
+import { type EditCost, planCost } from './edit-cost.js'
 import { type CountTokens, estimateTokens } from './tokens.js'
 
 export interface RestoreOptions {
@@ -17,10 +17,11 @@ export function restore(
   node: number,
   { reason, countTokens = estimateTokens }: RestoreOptions = {},
 ): EditCost {
-  return measureEdit(session, countTokens, () => {
-    session.append('surface/restore', reason === undefined ? {} : { reason }, {
-      surfaceOp: { op: 'restore', node },
-      sourceEventSeqs: [node],
-    })
+  const back = session.surface.shadowed(node).map(seq => (session.at(seq)!.data as { message: Message }).message)
+  const cost = planCost(session, new Map([[node, back]]), countTokens)
+  session.append('surface/restore', reason === undefined ? {} : { reason }, {
+    surfaceOp: { op: 'restore', node },
+    sourceEventSeqs: [node],
   })
+  return cost
 }

@@ -52,7 +52,11 @@ function pairCalls(nodes: readonly Node[]): { spans: Unit[]; pending: number[] }
   const open = new Map<string, number[]>()
   const last = new Map<number, number>()
   nodes.forEach(({ calls, answers }, i) => {
-    for (const id of calls) open.set(id, [...(open.get(id) ?? []), i])
+    for (const id of calls) {
+      const asked = open.get(id)
+      if (asked === undefined) open.set(id, [i])
+      else asked.push(i)
+    }
     const from = answers === undefined ? undefined : open.get(answers)?.pop()
     if (from !== undefined) last.set(from, i)
   })

@@ -15,6 +15,10 @@ const codeOf = (work: Promise<unknown>) =>
     () => 'done',
     (error: CompactionError) => error.code,
   )
+const failsOn = (beginning: string) => (text: string) => {
+  if (text.startsWith(beginning)) throw new Error('cannot count')
+  return text.length
+}
 const typesFrom = (session: Session, length: number) => session.slice(length).map(({ type }) => type)
 
 describe('compact', () => {
@@ -99,6 +103,18 @@ describe('compact', () => {
       ['compaction/start', 'compaction/end'],
     ],
     [
+      'a summariser that throws what cannot be shown',
+      'COMPACTION_SUMMARY_FAILED',
+      s => compact(s, { summarize: () => Promise.reject(Object.create(null)) }),
+      ['compaction/start', 'compaction/end'],
+    ],
+    [
+      'a tokenizer that cannot count what stays',
+      'COMPACTION_SUMMARY_FAILED',
+      s => compact(s, { summarize, countTokens: failsOn('result 4') }),
+      ['compaction/start', 'compaction/end'],
+    ],
+    [
       'a summary that is none',
       'COMPACTION_SUMMARY_FAILED',
       s => compact(s, { summarize: async () => 5 as never }),
@@ -168,6 +184,16 @@ describe('compact', () => {
     const session = filled()
     const controller = new AbortController()
     const work = compact(session, { summarize: () => new Promise(() => controller.abort()), signal: controller.signal })
+    expect(await codeOf(work)).toBe('COMPACTION_ABORTED')
+  })
+
+  test('an abort by an observer of the start is heard', async () => {
+    const session = filled()
+    const controller = new AbortController()
+    session.on(({ type }) => {
+      if (type === 'compaction/start') controller.abort()
+    })
+    const work = compact(session, { summarize: () => new Promise(() => {}), signal: controller.signal })
     expect(await codeOf(work)).toBe('COMPACTION_ABORTED')
   })
 

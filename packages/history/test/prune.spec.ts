@@ -70,6 +70,40 @@ describe('prune', () => {
     expect(session.at(pruned[0]!.node)!.data).toMatchObject({ error: { code: 'TOOL_FAILED', message: 'm' } })
   })
 
+  test('a result that tells of an error by its output alone stays one', () => {
+    const session = Session.create({ now: () => 0 })
+    const output = { type: 'error-json' as const, value: { why: 'x'.repeat(3_000) } }
+    const message = { role: 'tool' as const, content: [{ ...result('c').message.content[0]!, output }] }
+    session.append('tool/result', { ...result('c'), message }, APPEND)
+    const [{ node }] = prune(session, { keepRecent: 0 }).pruned as [{ node: number }]
+    expect(session.at(node)!.data).toMatchObject({ message: { content: [{ output: { type: 'error-text' } }] } })
+  })
+
+  test('leaves alone what is not one result of a named call', () => {
+    const session = Session.create({ now: () => 0 })
+    const [part] = result('c', 'x'.repeat(3_000)).message.content
+    const { toolName: _, ...nameless } = part!
+    for (const content of [[part, part], [part, { type: 'text', text: 'and this' }], [nameless], [null], []]) {
+      session.append('tool/result', { ...result('c'), message: { role: 'tool', content: content as never } }, APPEND)
+    }
+    expect(prune(session, { keepRecent: 0 }).pruned).toEqual([])
+    expect(session.length).toBe(5)
+  })
+
+  test('a tokenizer that throws leaves the log as it was, here and in a restore', () => {
+    const countTokens = (text: string) => {
+      if (text === 'bad') throw new Error('cannot count')
+      return text.length
+    }
+    const session = filled()
+    const { node } = prune(session, { keepRecent: 5 }).pruned[0]!
+    session.append('user/message', user('bad'), APPEND)
+    const { length } = session
+    expect(() => prune(session, { countTokens })).toThrow('cannot count')
+    expect(() => restore(session, node, { countTokens })).toThrow('cannot count')
+    expect(session.length).toBe(length)
+  })
+
   test('refuses counts that are none', () => {
     expect(() => prune(filled(), { keepRecent: -1 })).toThrow(RangeError)
     expect(() => prune(filled(), { minTokens: 0.5 })).toThrow(RangeError)
