@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { check, type HealOptions, heal, TARGETS, type Target } from '@palimpsest/provider-rules'
+import { check, type HealOptions, heal, RULES, TARGETS, type Target } from '@palimpsest/provider-rules'
 import type { ModelRequest } from '@palimpsest/session'
 import { stringifyRaw, writeRequest } from '@palimpsest/transcripts'
 import fc from 'fast-check'
@@ -36,13 +36,16 @@ describe.each(TARGETS)('whatever a session holds, %s', target => {
     )
   })
 
+  const known = RULES.filter(({ targets }) => targets.includes(target)).flatMap(({ codes }) => codes)
+
   it('is healed the same way each time, and checked with the same words', { timeout: 3_600_000 }, () => {
     fc.assert(
       fc.property(hostileRequests, options, (request, chosen) => {
         const healed = heal(request, target, chosen)
         expect(heal(frozen(structuredClone(request)), target, chosen)).toEqual(healed)
         expect(check(request, target, chosen)).toEqual(healed.changes)
-        for (const { message, part } of healed.changes) {
+        for (const { code, message, part } of healed.changes) {
+          expect(known).toContain(code)
           expect(request.messages[message]).toBeDefined()
           if (part !== undefined) expect(request.messages[message]!.content[part]).toBeDefined()
         }

@@ -6,7 +6,7 @@ import { CONTINUE, EARLIER_REMOVED } from '../texts.js'
 export const historyBeginsWithTheUser: Rule = {
   name: 'history-begins-with-the-user',
   targets: TARGETS,
-  codes: ['turn.starts-with-call', 'turn.starts-with-assistant'],
+  codes: ['turn.starts-with-call', 'turn.starts-with-assistant', 'turn.nothing-left'],
   source: 'lobehub/lobehub#1601 (first message must use the "user" role), google-gemini/gemini-cli#11814',
   healing: 'a short user turn is put in front; also where nothing is left to send',
   heal(draft) {
