@@ -38,6 +38,7 @@ const chatImage = fc
     'data:image/png;base64,AAAA',
   )
   .map(url => ({ type: 'image_url', image_url: { url } }))
+const chatFile = fc.constant({ type: 'file', file: { file_id: 'f' } })
 const chatCall = fc.record({
   id,
   type: fc.constant('function'),
@@ -47,11 +48,11 @@ const customCall = fc.record({ id, type: fc.constant('custom'), custom: fc.recor
 const chatMessage = fc.oneof(
   fc.record({
     role: fc.constantFrom('user', 'system', 'developer'),
-    content: fc.oneof(text, parts(textPart, chatImage, junk)),
+    content: fc.oneof(text, parts(textPart, chatImage, chatFile, junk)),
   }),
   fc.record({
     role: fc.constant('assistant'),
-    content: fc.oneof(text, fc.constant(null), parts(textPart)),
+    content: fc.oneof(text, fc.constant(null), parts(textPart, chatFile, chatImage)),
     tool_calls: maybe(fc.array(fc.oneof({ weight: 5, arbitrary: chatCall }, customCall), { maxLength: 3 })),
     reasoning_content: maybe(text),
     refusal: maybe(text),

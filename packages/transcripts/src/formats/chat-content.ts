@@ -103,9 +103,12 @@ function userPart(part: unknown): UserPart {
   return { type: 'text', text: '', providerOptions: { unknown: { part: part as JsonObject } } }
 }
 
-/** An answer shows images as files. */
+/** An answer shows images as files. The API takes none of them back, so nothing is kept in its words. */
 function answerPart(part: UserPart): TextPart | FilePart {
-  return part.type === 'image' ? { type: 'file', data: part.image, mediaType: part.mediaType ?? 'image/png' } : part
+  if (part.type === 'text') return part
+  if (part.type === 'image') return { type: 'file', data: part.image, mediaType: part.mediaType ?? 'image/png' }
+  const { providerOptions: _, ...file } = part
+  return file
 }
 
 function imageOf({ image_url }: Json): ImagePart {
