@@ -1,3 +1,4 @@
+import { constants } from 'node:buffer'
 import type { Source } from './source.js'
 
 export interface Line {
@@ -33,9 +34,12 @@ export function* readLines(source: Source): Generator<Line> {
   if (bytes.length > 0) yield { line, bytes, offset, hasNewline: false }
 }
 
-/** Bytes that are no UTF-8 become U+FFFD. */
+/** More bytes than this are no text that a program could hold. */
+export const LONGEST = constants.MAX_STRING_LENGTH
+
+/** Bytes that are no UTF-8 become U+FFFD. Of what is too long for a text nothing. */
 export function decode(bytes: Uint8Array): string {
-  return asBuffer(bytes).toString('utf8')
+  return bytes.length > LONGEST ? '' : asBuffer(bytes).toString('utf8')
 }
 
 /** The same memory, with a buffer's faster ways to look into it. */

@@ -1,6 +1,6 @@
 import { isAscii } from 'node:buffer'
 import { JsonWalk, SEEN } from '../../json/walk-json.js'
-import { asBuffer } from '../../lines.js'
+import { asBuffer, LONGEST } from '../../lines.js'
 import { FLAG, KIND } from './row-kinds.js'
 import type { Uuids } from './uuids.js'
 
@@ -18,7 +18,7 @@ export class RowScan {
   read(bytes: Uint8Array): boolean {
     this.#bytes = asBuffer(bytes)
     let at = this.#walk.walk(bytes, 0, bytes.length)
-    if (at < 0) return false
+    if (at < 0 || bytes.length > LONGEST) return false
     while (bytes[at] === 0x20 || bytes[at] === 0x0d || bytes[at] === 0x09) at++
     if (at !== bytes.length || firstOf(bytes) !== OPEN_BRACE) return false
     this.kind = this.#kindOf()
