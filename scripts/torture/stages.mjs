@@ -41,6 +41,12 @@ export const stages = [
     isSeeded: true,
   },
   {
+    name: 'healing',
+    specs: ['packages/provider-rules/test/hostile'],
+    size: { PALIMPSEST_HEAL_RUNS: 100_000 },
+    isSeeded: true,
+  },
+  {
     name: 'transcripts',
     specs: ['claude', 'codex-pi', 'agents', 'providers'].map(name => `packages/transcripts/test/${name}-fuzz`),
     size: { PALIMPSEST_FUZZ: 100_000 },
