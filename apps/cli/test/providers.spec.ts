@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -142,5 +143,41 @@ describe('Anthropic', () => {
     }
     expect(await limits('run', 'hi', '--max-output-tokens', '99')).toBe(99)
     expect(await limits('resume', 'last', 'again')).toBe(99)
+  })
+
+  it('takes a session that its agent cannot resume, imported and gone on with', async () => {
+    const cwd = temporaryFolder()
+    const { asked, url } = await serve([hello])
+    const chat = [
+      { role: 'user', content: 'Read it.' },
+      { role: 'tool', tool_call_id: 'gone', content: 'a result without its call' },
+      { role: 'assistant', content: ' ', tool_calls: [{ ...call, id: 'call:1' }] },
+      { role: 'user', content: 'Are you there?' },
+      { role: 'assistant', content: null, tool_calls: [{ ...call, id: 'call:1' }] },
+    ]
+    writeFileSync(join(cwd, 'broken.json'), JSON.stringify(chat))
+    expect((await palimpsest(['import', 'broken.json', '--store', 'store'], { cwd })).code).toBe(0)
+    const env = { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'key' }
+    const flags = ['--model', 'anthropic:claude-x', '--store', 'store']
+    expect((await palimpsest(['resume', 'last', 'Go on.', ...flags], { cwd, env })).stdout).toContain('Hello')
+    const messages = asked[0]!.body.messages as {
+      role: string
+      content: { type: string; id?: string; tool_use_id?: string }[]
+    }[]
+    expect(messages.map(({ role, content }) => [role, ...content.map(({ type }) => type)])).toEqual([
+      ['user', 'text'],
+      ['assistant', 'tool_use'],
+      ['user', 'tool_result', 'text'],
+      ['assistant', 'tool_use'],
+      ['user', 'tool_result', 'text'],
+    ])
+    const ids = messages.flatMap(({ content }) => content.flatMap(({ id }) => id ?? []))
+    expect(new Set(ids).size).toBe(2)
+    for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9_-]+$/)
+    // What was asked is a function of the log and the rules that its header names.
+    const log = (await palimpsest(['log', 'last', '--json', '--store', 'store'], { cwd })).stdout
+    expect(log).toContain('"rules":{"target":"anthropic","version":"1"}')
+    const replayed = await palimpsest(['replay', 'last', '--store', 'store'], { cwd })
+    expect(replayed).toMatchObject({ code: 0 })
   })
 })

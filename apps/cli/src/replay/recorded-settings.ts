@@ -10,7 +10,7 @@ export function settingsFor(stage: Stage, turn: RecordedTurn, step: RecordedStep
   const header = headerOf(stage, turn, step)
   const tools = (header?.tools ?? []).map(schema => recordedTool(stage, turn, schema))
   return {
-    model: recordedModel(stage, turn, header?.model ?? 'recorded'),
+    model: recordedModel(stage, turn, header),
     settings: header?.settings ?? {},
     system: header?.system ?? '',
     tools,
@@ -29,10 +29,16 @@ function headerOf(
   return seq === undefined ? undefined : (recorded.at(seq) as SessionEvent<'request/header'>).data
 }
 
-function recordedModel(stage: Stage, turn: RecordedTurn, model: string): ModelPort {
+/** Says by which rules it would have changed what it was given, as the recorded one did. */
+function recordedModel(
+  stage: Stage,
+  turn: RecordedTurn,
+  header: RequestHeader | undefined,
+): ModelPort & Pick<RequestHeader, 'rules'> {
   const attempts = turn.steps.flatMap(step => step.attempts)
   return {
-    model,
+    model: header?.model ?? 'recorded',
+    ...(header?.rules && { rules: header.rules }),
     async *stream(): AsyncIterable<Chunk> {
       const chunks = attempts.find(([first]) => first!.seq === stage.length) ?? []
       for (const { seq, data } of chunks) {

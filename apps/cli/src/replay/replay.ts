@@ -1,4 +1,5 @@
 import type { Session } from '@palimpsest/session'
+import { IMPORT_END } from '../transcripts/import-end.js'
 import { playTurn } from './recorded-agent.js'
 import { isGiven, readTurn } from './recording.js'
 import { type Difference, Stage } from './stage.js'
@@ -19,9 +20,11 @@ export interface ReplayReport {
  */
 export async function replaySession(recorded: Session, until = recorded.length): Promise<ReplayReport> {
   const stage = new Stage(recorded, until)
+  const imported = importedLength(recorded)
   let turns = 0
   while (!stage.isOver) {
-    const turn = isGiven(stage.next!) ? undefined : readTurn(recorded, stage.length)
+    const isForeign = stage.length < imported || isGiven(stage.next!)
+    const turn = isForeign ? undefined : readTurn(recorded, stage.length)
     if (turn === undefined) {
       stage.give(stage.next!)
       continue
@@ -37,6 +40,12 @@ export async function replaySession(recorded: Session, until = recorded.length):
 }
 
 // --- internal ---
+
+/** What another agent's loop did is not replayed: how many events an import wrote. */
+function importedLength({ header, events }: Session): number {
+  if (header.importedFrom === undefined) return 0
+  return events.findLastIndex(({ type }) => (type as string) === IMPORT_END) + 1
+}
 
 /** A loop that waits for what never comes is a difference too. */
 const STALLED_MS = 5_000

@@ -64,9 +64,10 @@ async function anthropic(id: string, flags: ModelFlags): Promise<ChosenModel> {
   const apiKey = keyOf(flags, 'ANTHROPIC_API_KEY', url === undefined) ?? 'none'
   const { createAnthropic } = await import('@ai-sdk/anthropic')
   const { aiSdkModel, rawFetch } = await import('@palimpsest/model-ai-sdk')
+  const { withRules } = await import('@palimpsest/provider-rules')
   const provider = createAnthropic({ apiKey, fetch: rawFetch(), ...(url && { baseURL: versioned(url) }) })
   return {
-    port: aiSdkModel(provider(id)),
+    port: withRules(aiSdkModel(provider(id)), 'anthropic'),
     settings: settingsOf(flags),
     defaults: { maxOutputTokens: ANTHROPIC_OUTPUT_TOKENS },
   }
@@ -77,6 +78,7 @@ async function openAiCompatible(id: string, flags: ModelFlags): Promise<ChosenMo
   const apiKey = keyOf(flags, 'OPENAI_API_KEY', url === undefined)
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
   const { aiSdkModel, rawFetch } = await import('@palimpsest/model-ai-sdk')
+  const { withRules } = await import('@palimpsest/provider-rules')
   const provider = createOpenAICompatible({
     name: 'openai',
     baseURL: url ?? OPENAI_URL,
@@ -84,7 +86,9 @@ async function openAiCompatible(id: string, flags: ModelFlags): Promise<ChosenMo
     includeUsage: true,
     ...(apiKey !== undefined && { apiKey }),
   })
-  return { port: aiSdkModel(provider(id)), settings: settingsOf(flags), defaults: {} }
+  // DeepSeek's protocol differs from that of others: it wants its reasoning back.
+  const target = /deepseek/i.test(id) ? 'deepseek' : 'openai-chat'
+  return { port: withRules(aiSdkModel(provider(id)), target), settings: settingsOf(flags), defaults: {} }
 }
 
 function settingsOf({ maxOutputTokens }: ModelFlags): JsonObject {

@@ -10,6 +10,7 @@ import {
   streamTranscript,
 } from '@palimpsest/transcripts'
 import { CommandError } from '../failure.js'
+import { IMPORT_END } from './import-end.js'
 
 export interface Imported {
   readonly id: string
@@ -68,12 +69,17 @@ interface Window {
 
 function readWindow(source: Source, options: ReadOptions, from: number): Window {
   const events: SessionEvent[] = []
-  let length = 0
-  const reading = streamTranscript(source, options, event => {
-    length = event.seq + 1
+  let last: SessionEvent | undefined
+  const take = (event: SessionEvent): void => {
+    last = event
     if (event.seq >= from && event.seq < from + WINDOW) events.push(event)
-  })
-  return { reading, events, length }
+  }
+  const reading = streamTranscript(source, options, take)
+  if (last === undefined) return { reading, events, length: 0 }
+  const { seq, time } = last
+  const data = { format: reading.format }
+  take({ seq: seq + 1, time, type: IMPORT_END, data, ignorable: true } as unknown as SessionEvent)
+  return { reading, events, length: seq + 2 }
 }
 
 /** All or nothing: what fails half way is taken away again. */
