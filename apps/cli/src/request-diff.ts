@@ -58,19 +58,52 @@ function alignMessages(a: readonly Message[], b: readonly Message[]): MessageCha
   return changes
 }
 
-/** Positions of a longest common subsequence. */
+interface Pair {
+  readonly i: number
+  readonly j: number
+  readonly before: Pair | undefined
+}
+
+/**
+ * Positions of a longest common subsequence, after Hunt and Szymanski: what it costs are the equal pairs, so that two
+ * long conversations that have little in common are compared as fast as they are read.
+ */
 function commonPairs(a: readonly string[], b: readonly string[]): [number, number][] {
-  const lengths = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1))
-  for (let i = a.length - 1; i >= 0; i--) {
-    for (let j = b.length - 1; j >= 0; j--) {
-      lengths[i]![j] = a[i] === b[j] ? lengths[i + 1]![j + 1]! + 1 : Math.max(lengths[i + 1]![j]!, lengths[i]![j + 1]!)
+  const places = new Map<string, number[]>(b.map(text => [text, []]))
+  b.forEach((text, j) => {
+    places.get(text)!.push(j)
+  })
+  /** The pair that ends a common subsequence of each length, in `b` as early as can be, and its place there. */
+  const ends: Pair[] = []
+  const endPlaces: number[] = []
+  for (const [i, text] of a.entries()) {
+    for (const j of nearest(places.get(text) ?? [], i).toReversed()) {
+      const length = countBelow(endPlaces, j)
+      endPlaces[length] = j
+      ends[length] = { i, j, before: ends[length - 1] }
     }
   }
   const pairs: [number, number][] = []
-  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
-    if (a[i] === b[j]) pairs.push([i++, j++])
-    else if (lengths[i + 1]![j]! >= lengths[i]![j + 1]!) i++
-    else j++
+  for (let pair = ends.at(-1); pair !== undefined; pair = pair.before) pairs.push([pair.i, pair.j])
+  return pairs.reverse()
+}
+
+/** Of a text that is said over and over any of its near places will do: else n of them would make n² pairs. */
+function nearest(places: readonly number[], i: number): readonly number[] {
+  if (places.length <= MOST_PLACES) return places
+  const middle = countBelow(places, i)
+  return places.slice(Math.max(0, middle - MOST_PLACES / 2), middle + MOST_PLACES / 2)
+}
+
+const MOST_PLACES = 64
+
+/** How many of rising numbers are below one. */
+function countBelow(rising: readonly number[], limit: number): number {
+  let [low, high] = [0, rising.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (rising[middle]! < limit) low = middle + 1
+    else high = middle
   }
-  return pairs
+  return low
 }
