@@ -20,8 +20,11 @@ export function judgeSession(session: Session, report: (error: InvariantError) =
   }
   const replayed = session.length
   for (let seq = 0; seq < replayed; seq++) judge(session.at(seq)!)
-  // An event of before may still be on its way to us.
+  // An event of before may still be on its way to us, but only until all that is being told now was told.
   let isCatchingUp = true
+  queueMicrotask(() => {
+    isCatchingUp = false
+  })
   return event => {
     isCatchingUp &&= event.seq < replayed
     if (!isCatchingUp) judge(event)

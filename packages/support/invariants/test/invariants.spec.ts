@@ -234,6 +234,17 @@ describe('a broken host', () => {
     expect(broken()).toEqual(['seqs-dense', 'seqs-dense'])
   })
 
+  test('seqs-dense: a repetition of what was there before the plugin', async () => {
+    const session = start()
+    session.append('user/message', user('a'), APPEND)
+    const errors: unknown[] = []
+    const host = createHost({ onError: error => errors.push(error) })
+    host.adopt(session)
+    await attachInvariants(host)
+    host.emit('session/event', session.at(0)!, session)
+    expect(errors).toMatchObject([{ relation: 'seqs-dense', seqs: [0] }])
+  })
+
   test('surface-folds: a surface that lies', async () => {
     const { host, broken } = await watched()
     const session = start()
