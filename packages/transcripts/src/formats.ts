@@ -22,7 +22,7 @@ import { readRecords } from './records.js'
 import { bytesSource, readText, type Source } from './source.js'
 
 /** In the order in which they are asked: the ones with a mark of their own first, plain message lists last. */
-export const FORMATS: readonly Format[] = [
+const FORMATS: readonly Format[] = [
   palimpsest,
   claudeCode,
   claudeStream,

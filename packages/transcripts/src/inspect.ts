@@ -16,7 +16,7 @@ export function inspectRecord(text: string, value: unknown, where: string, repor
 }
 
 /** Half a pair of surrogates. With `g`, so: for `replace` and `match` only. */
-export const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
+const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
 
 // --- internal ---
 
