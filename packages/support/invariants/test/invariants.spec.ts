@@ -236,7 +236,7 @@ describe('a broken host', () => {
 
   test('seqs-dense: a repetition of what was there before the plugin', async () => {
     const session = start()
-    session.append('user/message', user('a'), APPEND)
+    session.append('request/header', { model: 'm', settings: {} })
     const errors: unknown[] = []
     const host = createHost({ onError: error => errors.push(error) })
     host.adopt(session)
