@@ -18,8 +18,13 @@ export interface HealOptions {
   purpose?: 'next' | 'summary'
   /** The source keeps results that are no text by design: their JSON text is no damage. */
   structuredResults?: boolean
-  /** `keep`: whoever sends the request can tell the provider of tools that it ran itself. Else they are left out. */
-  hosted?: 'keep'
+  /** Ids of the calls that the source shows as begun and not as ended. Left out: it does not tell when a call begins. */
+  started?: ReadonlySet<string>
+  /**
+   * A port sends the request that knows its provider: tools that the provider ran itself, and reasoning that some
+   * chat servers want back, are the port's to tell. Else they are left out.
+   */
+  byPort?: boolean
 }
 
 /** What the target accepts, still in the terms of the log. */

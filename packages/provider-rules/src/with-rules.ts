@@ -27,7 +27,7 @@ export function withRules(model: ModelPort, target: Target): RuledModelPort {
 function healedRequest(request: ModelRequest, target: Target): ModelRequest {
   const { model, settings, rules } = request
   const thinking = thinkingOf(settings, target)
-  const healed = heal(request, target, { hosted: 'keep', ...(thinking && { thinking }) }).request
+  const healed = heal(request, target, { byPort: true, ...(thinking && { thinking }) }).request
   return frozen({
     model,
     settings: withThinking(settings, healed, target),

@@ -270,7 +270,7 @@ describe('tools that a provider ran itself', () => {
   })
 
   it('stay for who can tell of them', () => {
-    const options = { hosted: 'keep' } as const
+    const options = { byPort: true } as const
     expect(healed('anthropic', [user('go'), hosted, user('x')], { options }).request.messages[1]).toEqual(hosted)
   })
 })

@@ -50,6 +50,26 @@ describe('withRules', () => {
     expect(chunks).toEqual(await ask(model, request))
   })
 
+  it('lets a chat server have back the reasoning that no vendor marked, and nobody else’s', async () => {
+    const call = { type: 'tool-call' as const, toolCallId: 'c', toolName: 't', input: {} }
+    const answers = [{}, { openai: { itemId: 'rs_1' } }].map(
+      (providerOptions): Message => ({
+        role: 'assistant',
+        content: [{ type: 'reasoning', text: 'hm', providerOptions }, call],
+      }),
+    )
+    const foreign: Message = { ...answers[0]!, providerOptions: { palimpsest: { vendor: 'anthropic' } } } as Message
+    const types = await Promise.all(
+      [...answers, foreign].map(async answer => {
+        const { asked, model } = listening()
+        const request = { model: 'm', settings: {}, messages: [user('hi'), answer] }
+        await ask(withRules(model, 'openai-chat'), frozen<ModelRequest>(request))
+        return (asked[0]!.messages[1]!.content as { type: string }[]).map(({ type }) => type)
+      }),
+    )
+    expect(types).toEqual([['reasoning', 'tool-call'], ['tool-call'], ['tool-call']])
+  })
+
   it('gives the model nothing but the members of a request, frozen to the bottom', async () => {
     await fc.assert(
       fc.asyncProperty(hostileRequests, async request => {

@@ -11,7 +11,7 @@ export const hostedCallsStayHome: Rule = {
     'docs.claude.com/en/docs/agents-and-tools/tool-use/web-search-tool, platform.openai.com/docs/guides/tools (hosted tools)',
   healing: 'they are not sent to another provider',
   heal(draft) {
-    if (draft.options.hosted === 'keep') return
+    if (draft.options.byPort) return
     draft.filter('assistant', (piece, entry) => {
       const isCall = piece.part.type === 'tool-call' && piece.part.providerExecuted === true
       const isResult = piece.part.type === 'tool-result'

@@ -30,10 +30,12 @@ export const reasoningHasAPlace: Rule = {
   targets: ['openai-chat'],
   codes: [],
   source: 'platform.openai.com/docs/api-reference/chat/create (assistant messages hold no reasoning)',
-  healing: 'it is not sent',
+  healing: 'it is not sent, unless it bears no mark of a vendor and a port sends it that may know a place',
   heal(draft) {
-    draft.filter('assistant', ({ part }) => {
+    draft.filter('assistant', ({ part }, { given }) => {
       if (part.type !== 'reasoning') return true
+      const isMarked = signerOf(part) !== undefined || given?.providerOptions?.palimpsest?.vendor !== undefined
+      if (draft.options.byPort && !isMarked) return true
       draft.lose('reasoning', 'the target has no place for it')
       return false
     })
