@@ -81,6 +81,17 @@ describe('a right session', () => {
     expect(errors).toEqual([])
   })
 
+  test('an answer may rest on what an importer kept of another format', () => {
+    const answer = { ...asks(), message: { role: 'assistant', content: [{ type: 'text', text: 'a' }] } }
+    const seed = [
+      forged(0, 'turn/start', { turn: 1 }),
+      forged(1, 'step/start', { turn: 1, step: 1 }),
+      forged(2, 'import/other.chunk', { turn: 1, step: 1 }, { ignorable: true }),
+      forged(3, 'assistant/message', answer, { ...APPEND, sourceEventSeqs: [2] }),
+    ]
+    expect(checkLog(Session.create({ seed }))).toEqual([])
+  })
+
   test('what is disposed hears nothing more', async () => {
     const { host, errors, dispose } = await watched()
     await dispose()
