@@ -1,8 +1,10 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { checkLog } from '@palimpsest/invariants'
 import { TARGETS, type Target } from '@palimpsest/provider-rules'
-import { bytesSource, type FormatName, type ReadOptions, stringifyRaw } from '@palimpsest/transcripts'
+import { Session } from '@palimpsest/session'
+import { bytesSource, type FormatName, type ReadOptions, readTranscript, stringifyRaw } from '@palimpsest/transcripts'
 import { describe, expect, test } from 'vitest'
 import { type Diagnosis, type DiagnosisOptions, diagnose } from '../apps/cli/src/transcripts/diagnosis.js'
 import { readSource } from '../apps/cli/src/transcripts/read-file.js'
@@ -57,6 +59,21 @@ describe.runIf(atHand)('real transcripts', () => {
     expect(checked).toBeGreaterThan(0)
   })
 })
+
+test.runIf(atHand)(
+  'real transcripts are logs that the kernel takes and whose relations hold, but where calls were left open',
+  () => {
+    const broken: string[] = []
+    for (const name of files) {
+      const { events } = readTranscript(readFileSync(join(corpus, name)))
+        for (const { relation, seqs } of checkLog(Session.create({ seed: events }))) {
+        // Recorded parts of a log tell of turns that they do not hold.
+      if (relation === 'calls-pair' || (relation === 'turns-nest' && name.startsWith('dsh'))) continue
+      broken.push(`${name}: ${relation} ${seqs}`)
+    }
+    expect(broken).toEqual([])
+  },
+)
 
 // --- internal ---
 

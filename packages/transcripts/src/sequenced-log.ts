@@ -36,6 +36,8 @@ export class SequencedLog {
   #same = Number.POSITIVE_INFINITY
   readonly #ours = new Map<number, number>()
   readonly #results = new Map<number, string>()
+  /** Beside the surface, and so no source of what is on it. */
+  readonly #kept = new Set<number>()
   #openTurn: SessionEvent[] = []
   readonly #openPlaces = new Map<number, Place>()
 
@@ -69,7 +71,8 @@ export class SequencedLog {
 
   /** Kept beside the surface: an event of a type that another kind of log has for itself. */
   keep(event: OwnEvent, place: Place): void {
-    this.write({ seq: event.seq, type: `import/${this.#format}.${event.type}`, data: event.data }, place)
+    const ours = this.write({ seq: event.seq, type: `import/${this.#format}.${event.type}`, data: event.data }, place)
+    if (ours !== undefined) this.#kept.add(ours)
   }
 
   // --- internal ---
@@ -140,7 +143,8 @@ export class SequencedLog {
     if (!Array.isArray(given)) return []
     return given.flatMap(own => {
       const seq = typeof own === 'number' ? this.seqOf(own) : undefined
-      return seq === undefined || !Number.isSafeInteger(seq) || seq < 0 || seq >= before ? [] : [seq]
+      const isThere = seq !== undefined && Number.isSafeInteger(seq) && seq >= 0 && seq < before
+      return isThere && !this.#kept.has(seq) ? [seq] : []
     })
   }
 
