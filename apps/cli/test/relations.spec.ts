@@ -50,6 +50,26 @@ describe('the relations over stored logs', () => {
     await fc.assert(property, { numRuns: RUNS })
   })
 
+  it('hold in an answer that rests on what an importer kept of another format', () => {
+    const message = { role: 'assistant' as const, content: [{ type: 'text' as const, text: 'a' }] }
+    const seed = [
+      { seq: 0, time: 0, type: 'turn/start', data: { turn: 1 } },
+      { seq: 1, time: 0, type: 'step/start', data: { turn: 1, step: 1 } },
+      { seq: 2, time: 0, type: 'import/other.chunk', data: { turn: 1, step: 1 }, ignorable: true },
+      {
+        seq: 3,
+        time: 0,
+        type: 'assistant/message',
+        data: { turn: 1, step: 1, message, finishReason: 'stop' },
+        sourceEventSeqs: [2],
+        surfaceOp: 'append',
+      },
+      { seq: 4, time: 0, type: 'step/end', data: { turn: 1, step: 1 } },
+      { seq: 5, time: 0, type: 'turn/end', data: { turn: 1, reason: { kind: 'completed' } } },
+    ] as unknown as SessionEvent[]
+    expect(brokenIn(Session.create({ seed }))).toEqual([])
+  })
+
   it('hold in random histories of edits and crashes, and in what was mended of damaged logs', async () => {
     let mended = 0
     for (let seed = 1; seed <= RUNS; seed++) {

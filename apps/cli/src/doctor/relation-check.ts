@@ -112,8 +112,9 @@ class Outlines {
     if (type === 'assistant/chunk') return this.#chunkOf(turn, step)
     if (type === 'tool/call') return outline('tool/call', { toolCallId })
     if (type === 'assistant/message') return outline('assistant/message', { message: callsOnly(message) })
-    const known = this.#shared.get(type) ?? outline(type, {})
-    this.#shared.set(type, known)
+    const name = event.ignorable ? `${type} ignorable` : type
+    const known = this.#shared.get(name) ?? { ...outline(type, {}), ...(event.ignorable && { ignorable: true }) }
+    this.#shared.set(name, known)
     return known
   }
 
