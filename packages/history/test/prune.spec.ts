@@ -75,7 +75,7 @@ describe('prune', () => {
     const output = { type: 'error-json' as const, value: { why: 'x'.repeat(3_000) } }
     const message = { role: 'tool' as const, content: [{ ...result('c').message.content[0]!, output }] }
     session.append('tool/result', { ...result('c'), message }, APPEND)
-    const [{ node }] = prune(session, { keepRecent: 0 }).pruned as [{ node: number }]
+    const { node } = prune(session, { keepRecent: 0 }).pruned[0]!
     expect(session.at(node)!.data).toMatchObject({ message: { content: [{ output: { type: 'error-text' } }] } })
   })
 
@@ -118,6 +118,23 @@ describe('recall', () => {
     expect(tool.name).toBe('recall')
     expect(tool.execute({ seq: 2 })).toMatch(/^result 1/)
     expect(tool.execute({ seq: 0, to: 1 })).toContain('src/file-1.ts')
+  })
+
+  test('reads back what is of no known shape as its JSON', () => {
+    const session = Session.create({ now: () => 0 })
+    const content = [{ type: 'text', text: 7 }, { type: 'other', a: 1 }, null] as never
+    session.append('user/message', { message: { role: 'user', content } }, APPEND)
+    const outputs = ['bare', { type: 'other', a: 1 }, { type: 'json', value: 'x' }, { type: 'content', value: [null] }]
+    for (const output of outputs as never[]) {
+      const [part] = result('c').message.content
+      session.append(
+        'tool/result',
+        { ...result('c'), message: { role: 'tool', content: [{ ...part!, output }] } },
+        APPEND,
+      )
+    }
+    const texts = session.events.map(({ seq }) => recall(session, seq))
+    expect(texts).toEqual(['7\n{"type":"other","a":1}\nnull', 'bare', '{"type":"other","a":1}', '"x"', '[null]'])
   })
 
   test('refuses a seq that is not in the log', () => {
