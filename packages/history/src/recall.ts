@@ -7,7 +7,7 @@ import {
   type SessionEvent,
 } from '@palimpsest/session'
 import { RecallError } from './errors.js'
-import { outputText } from './tokens.js'
+import { asText, outputText } from './tokens.js'
 
 /** The full text of an event, shadowed or not. `RECALL_UNKNOWN` where there is none of that seq. */
 export function recall(session: Session, seq: number): string {
@@ -58,16 +58,20 @@ function textOf(event: SessionEvent): string {
   return (content as AssistantMessage['content'] | Part[]).map(partText).join('\n')
 }
 
+/** The kernel vouches for an array of parts and no more: what is of no known shape is told as its JSON. */
 function partText(part: Part): string {
   switch (part?.type) {
     case 'text':
     case 'reasoning':
-      return part.text
+      return asText(part.text)
     case 'tool-call':
       return `${part.toolName}(${part.rawInput ?? JSON.stringify(part.input)})`
     case 'tool-result':
       return outputText(part.output)
+    case 'file':
+    case 'image':
+      return part.mediaType === undefined ? `[${part.type}]` : `[${part.type} ${part.mediaType}]`
     default:
-      return part === null || part.mediaType === undefined ? `[${part?.type}]` : `[${part.type} ${part.mediaType}]`
+      return asText(part)
   }
 }

@@ -32,7 +32,11 @@ export function outputText(output: ToolOutput): string {
   if (type === 'text' || type === 'error-text') return asText(value)
   if (type === 'execution-denied') return asText(reason ?? 'denied')
   if (type === 'content' && Array.isArray(value)) return value.map(itemText).join('\n')
-  return JSON.stringify(value) ?? ''
+  return JSON.stringify(value === undefined ? output : value) ?? ''
+}
+
+export function asText(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 
 // --- internal ---
@@ -80,10 +84,6 @@ function countOutput(output: ToolOutput, countTokens: CountTokens): number {
 function itemText(item: unknown): string {
   const { type, text } = Object(item) as { type?: unknown; text?: unknown }
   return type === 'text' ? asText(text) : `[${asText(type)}]`
-}
-
-function asText(value: unknown): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 
 function utf8Length(text: string): number {
