@@ -34,6 +34,14 @@ describe('what Claude Code prints as stream-json', () => {
     ])
   })
 
+  it('keeps beside the message a record of it that holds nothing', () => {
+    const { messages, places } = opened(
+      lines(init, of(user('Go.')), of(answer('m1', text('Look.'))), of(answer('m1', []))),
+    )
+    expect(script(messages)).toEqual(['user: Go.', 'assistant: Look.'])
+    expect(places.map(({ where }) => where)).toContain('line 4')
+  })
+
   it('is read from one array, and then named by paths', () => {
     const { format, messages, places, events } = opened(JSON.stringify(records(), null, 2))
     expect(format).toBe('claude-stream-json')

@@ -130,8 +130,12 @@ class StreamImport {
   #assistant(group: readonly StreamRecord[]): void {
     const parts: AssistantPart[] = []
     const places: string[] = []
-    for (const { record, where, rawAt } of group) {
-      for (const { block, at } of blocksOf(messageOf(record)!)) {
+    for (const each of group) {
+      const { record, where, rawAt } = each
+      const blocks = blocksOf(messageOf(record)!)
+      // The message stands where its first record does; another one that holds none of it is kept by itself.
+      if (blocks.length === 0 && each !== group[0]) this.#note(each)
+      for (const { block, at } of blocks) {
         const raw =
           at === undefined || block.type !== 'tool_use' ? undefined : rawAt(['message', 'content', at, 'input'])
         const part = assistantPart(block, inputOfValue(block.input, raw))
