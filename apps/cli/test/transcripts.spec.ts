@@ -56,6 +56,26 @@ describe('doctor FILE', () => {
     expect(readdirSync(folder)).toEqual(['chat.json'])
   })
 
+  test('knows of a log with starts which calls of a turn that ended had begun', async () => {
+    const turn = { turn: 1, step: 1 }
+    const calls = ['a', 'b'].map(id => ({ type: 'tool-call', id, name: 'run', arguments: '{}' }))
+    const said = (role: string, content: object[]) => ({ id: role, role, content })
+    const events = [
+      { type: 'turn/start', data: { turn: 1 } },
+      { type: 'user/message', data: said('user', [{ type: 'text', text: 'Go.' }]), surfaceOp: 'append' },
+      { type: 'assistant/message', data: { ...turn, message: said('assistant', calls) }, surfaceOp: 'append' },
+      { type: 'tool/call', data: { ...turn, callId: 'b', name: 'run', arguments: '{}' } },
+      { type: 'turn/end', data: { turn: 1, reason: { kind: 'interrupted' } } },
+    ].map((event, seq) => ({ seq, time: 1000 + seq, ...event }))
+    const lines = [{ type: 'session', version: 0, id: 's', createdAt: 1000 }, ...events]
+    const file = write('log.jsonl', `${lines.map(line => JSON.stringify(line)).join('\n')}\n`)
+    const { findings } = json(await run('doctor', file, '--target', 'openai-chat', '--json'))
+    expect(findings).toEqual([
+      { code: 'call.not-started', severity: 'error', where: 'line 4', id: 'a' },
+      { code: 'call.outcome-unknown', severity: 'error', where: 'line 5', id: 'b' },
+    ])
+  })
+
   test('finds a secret by place and kind, and takes it out with --redact', async () => {
     const file = write('chat.json', CHAT)
     const plain = json(await run('doctor', file, '--target', 'openai-chat', '--json'))

@@ -34,6 +34,16 @@ describe.each(TARGETS)('calls and results, %s', target => {
     })
   })
 
+  it('tells a call that began from one that did not, where the source knows', () => {
+    const messages = [user('go'), assistant(call('a'), call('b')), user('hello?')]
+    const { request, changes } = healed(target, messages, { options: { started: new Set(['a']) } })
+    expect(found({ changes })).toEqual(['call.outcome-unknown 1.0 {"id":"a"}', 'call.not-started 1.1 {"id":"b"}'])
+    const texts = request.messages.flatMap(({ content }) =>
+      (content as { output?: { value: string } }[]).flatMap(({ output }) => output?.value ?? []),
+    )
+    expect(texts).toEqual([expect.stringMatching(/unknown/), expect.stringMatching(/did not run/)])
+  })
+
   it('puts a made-up result behind that of the call before it', () => {
     const three = assistant(call('a'), call('b'), call('c'))
     const { request } = heal(user('go'), three, result('a'), result('c'), user('and?'))

@@ -1,13 +1,6 @@
 import { type Change, type HealOptions, heal, type Target } from '@palimpsest/provider-rules'
 import { closeInterruptedTurn, type JsonValue, type SessionEvent } from '@palimpsest/session'
-import {
-  type Finding,
-  type Loss,
-  type Place,
-  type Reading,
-  type RequestBody,
-  writeRequest,
-} from '@palimpsest/transcripts'
+import { type Finding, type Loss, type Reading, type RequestBody, writeRequest } from '@palimpsest/transcripts'
 import { inOrder } from './finding-order.js'
 import type { LiveView } from './live-view.js'
 import type { Read } from './read-file.js'
@@ -47,7 +40,8 @@ export function diagnose({ view, reading }: Read, options: DiagnosisOptions): Di
   }
   const model = options.model ?? modelFor(target, reading)
   const structuredResults = STRUCTURED.has(format)
-  const healed = heal(requestOf(view, model), target, { ...options, structuredResults })
+  const started = about.hasOwnTurns ? { started: new Set(view.started.keys()) } : {}
+  const healed = heal(requestOf(view, model), target, { ...options, structuredResults, ...started })
   const body = (request: typeof healed.request) => ({
     target,
     ...(model !== undefined && { model }),
@@ -55,7 +49,7 @@ export function diagnose({ view, reading }: Read, options: DiagnosisOptions): Di
   })
   return {
     ...base,
-    findings: inOrder(merge([...reading.findings, ...closed], findingsOf(healed.changes, view.placesOfNodes()))),
+    findings: inOrder(merge([...reading.findings, ...closed], findingsOf(healed.changes, view))),
     request: body(healed.request),
     ...(healed.fallback && { fallbackRequest: body(healed.fallback) }),
     loss: [...reading.loss, ...healed.loss],
@@ -118,11 +112,15 @@ function closeTurn(view: LiveView, closing: readonly SessionEvent[]): Finding[] 
   return findings
 }
 
-function findingsOf(changes: readonly Change[], places: readonly Place[]): Finding[] {
+function findingsOf(changes: readonly Change[], view: LiveView): Finding[] {
+  const places = view.placesOfNodes()
   const whereOf = (message: number, part?: number): string => {
     const place = places[Math.min(message, places.length - 1)]!
     return (part === undefined ? undefined : place.parts?.[part]) ?? place.where
   }
+  // A call that began is told of where it began.
+  const placeOf = (code: string, { id }: Change['members']) =>
+    code === 'call.outcome-unknown' ? view.started.get(String(id))?.where : undefined
   const told = (value: JsonValue): JsonValue => {
     const isPlace =
       value !== null && typeof value === 'object' && !Array.isArray(value) && typeof value.message === 'number'
@@ -131,7 +129,7 @@ function findingsOf(changes: readonly Change[], places: readonly Place[]): Findi
   return changes.map(({ code, severity, message, part, members }) => ({
     code,
     severity,
-    where: whereOf(message, part),
+    where: placeOf(code, members) ?? whereOf(message, part),
     ...Object.fromEntries(Object.entries(members).map(([name, value]) => [name, told(value)])),
   }))
 }

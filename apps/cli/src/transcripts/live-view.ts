@@ -16,6 +16,7 @@ export class LiveView {
   #lengthSeen = 0
   readonly #keepsShadowed: boolean
   readonly #turnPlaces = new Map<number, Place>()
+  readonly #started = new Map<string, Place>()
 
   /** `keepsShadowed`: for logs that may restore what was replaced. Without it, memory follows the surface. */
   constructor({ keepsShadowed = false } = {}) {
@@ -44,6 +45,11 @@ export class LiveView {
     return this.#openTurn
   }
 
+  /** By their ids, the calls that began and have no result, with where they began. */
+  get started(): ReadonlyMap<string, Place> {
+    return this.#started
+  }
+
   /** Of an event of the open turn or of a visible one. */
   placeOf(seq: number): Place | undefined {
     return this.#turnPlaces.get(seq) ?? this.#nodes.find(({ event }) => event.seq === seq)?.place
@@ -56,6 +62,8 @@ export class LiveView {
   readonly add = (event: SessionEvent, place: Place): void => {
     this.#lengthSeen = event.seq + 1
     if (event.type === 'request/header') this.header = event.data as RequestHeader
+    if (event.type === 'tool/call') this.#started.set(event.data.toolCallId, place)
+    if (event.type === 'tool/result') this.#started.delete(event.data.toolCallId)
     this.#followTurn(event, place)
     const { surfaceOp } = event
     if (surfaceOp === 'append') this.#nodes.push({ event, place, shadowed: [] })

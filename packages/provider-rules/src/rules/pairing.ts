@@ -3,7 +3,7 @@ import { digest } from '../digest.js'
 import { added, type Draft, type Entry, isClientCall, type Piece } from '../draft.js'
 import { TARGETS } from '../request.js'
 import type { Rule } from '../rule.js'
-import { OUTCOME_UNKNOWN } from '../texts.js'
+import { NOT_STARTED, OUTCOME_UNKNOWN } from '../texts.js'
 
 /**
  * After it each call has exactly one result, and the results of a message stand right behind it: in the order in which
@@ -14,6 +14,8 @@ export const callsAndResultsPair: Rule = {
   targets: TARGETS,
   codes: [
     'call.unanswered',
+    'call.outcome-unknown',
+    'call.not-started',
     'call.unusable',
     'call.duplicate-id',
     'call.missing-id',
@@ -231,13 +233,14 @@ class Pairing {
       if (call.piece.answer) return
       const { toolCallId, toolName } = call.piece.part
       const { origin } = call.piece
-      if (!call.isDoubtful) this.#draft.report('call.unanswered', 'error', origin, { id: toolCallId })
+      const fate = this.#fateOf(call)
+      if (!call.isDoubtful) this.#draft.report(fate, 'error', origin, { id: toolCallId })
       const before = run.calls[i - 1]?.piece.answer
       const part: ToolResultPart = {
         type: 'tool-result',
         toolCallId,
         toolName,
-        output: { type: 'error-text', value: OUTCOME_UNKNOWN },
+        output: { type: 'error-text', value: fate === 'call.not-started' ? NOT_STARTED : OUTCOME_UNKNOWN },
       }
       const from = added('tool', part, origin)
       const piece = from.pieces[0] as Piece<ToolResultPart>
@@ -245,6 +248,13 @@ class Pairing {
       answers.splice(answers.findIndex(answer => answer.piece === before) + 1, 0, { piece, from })
     })
     return grouped(answers)
+  }
+
+  /** Of a call without a result. */
+  #fateOf({ piece, isDoubtful }: Call): 'call.unanswered' | 'call.outcome-unknown' | 'call.not-started' {
+    const { started } = this.#draft.options
+    if (started === undefined || isDoubtful) return 'call.unanswered'
+    return started.has(piece.part.toolCallId) ? 'call.outcome-unknown' : 'call.not-started'
   }
 }
 
