@@ -383,6 +383,34 @@ describe('a compaction', () => {
     expect(script(inside.messages)).toEqual(['user: Sum.', 'user: Old.', 'user: Kept.', 'user: New.'])
   })
 
+  it('that cut between a call and its result keeps the call, too', () => {
+    const opening = () => [
+      ...before(),
+      row('b2', 'b', answer('m2', text('I look.'))),
+      row('b3', 'b2', answer('m2', call('c1'))),
+    ]
+    const kept = ['user: Sum.', 'assistant: I look. | c1 Bash {}', 'tool: c1 text out c1', 'user: New.']
+    const late = told(
+      ...opening(),
+      row('c', null, boundary({ logicalParentUuid: 'b3' })),
+      row('d', 'c', summary('Sum.')),
+      row('e', 'd', result('c1')),
+      row('f', 'e', user('New.')),
+    )
+    expect(codes(late)).toEqual([{ code: 'compaction.cut-inside-pair', where: 'line 5', cut: 'e', movedTo: 'b3' }])
+    expect(script(late.messages)).toEqual(kept)
+    const compactMetadata = { preservedMessages: { uuids: ['b4'] } }
+    const early = told(
+      ...opening(),
+      row('b4', 'b3', result('c1')),
+      row('c', null, boundary({ logicalParentUuid: 'b4', compactMetadata })),
+      row('d', 'c', summary('Sum.')),
+      row('e', 'd', user('New.')),
+    )
+    expect(codes(early)).toEqual([{ code: 'compaction.cut-inside-pair', where: 'line 6', cut: 'b4', movedTo: 'b3' }])
+    expect(script(early.messages)).toEqual(kept)
+  })
+
   it('is linked to the record before it where it names one that is not there', () => {
     const found = told(
       ...before(),

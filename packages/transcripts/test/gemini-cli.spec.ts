@@ -160,3 +160,13 @@ describe('a Gemini CLI chat as a log', () => {
     expect(script(messages)).toEqual(['user: A.', 'user: C.'])
   })
 })
+
+it('says which results stand behind something else that was said', () => {
+  const messages = [
+    says('1', 'user', 'List it.'),
+    gemini('2', [functionCall('a')]),
+    says('3', 'user', [{ text: 'And quick.' }, response('a', { output: 'x' })]),
+  ]
+  const { findings } = opened(JSON.stringify({ ...meta, messages }))
+  expect(findings).toEqual([{ code: 'order.result-not-leading', severity: 'error', where: 'messages[2]', ids: ['a'] }])
+})

@@ -352,6 +352,22 @@ describe('a compaction', () => {
     expect(script(read.messages)).toEqual([SUMMARY, 'assistant: c1 count {"t":1}', 'tool: c1 text 42', 'user: 2'])
   })
 
+  it('that kept more than the one behind it renders nothing in its kept stretch', () => {
+    const read = opened(
+      lines(
+        HEADER,
+        user('a', null, '1'),
+        calls('b', 'a', 'c1'),
+        compaction('c', 'b', 'a', 'Older.'),
+        result('d', 'c', 'c1'),
+        compaction('e', 'd', 'b'),
+        user('f', 'e', '2'),
+      ),
+    )
+    expect(read.told).toEqual(['compaction.superseded-inside-pair line 4'])
+    expect(script(read.messages)).toEqual([SUMMARY, 'assistant: c1 count {"t":1}', 'tool: c1 text 42', 'user: 2'])
+  })
+
   it('with a blank summary did not happen', () => {
     const read = opened(
       lines(HEADER, user('a', null, '1'), says('b', 'a', '2'), compaction('c', 'b', 'b', ' \n'), user('d', 'c', '3')),

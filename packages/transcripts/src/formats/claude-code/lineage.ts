@@ -1,4 +1,5 @@
 import type { Finding } from '../../finding.js'
+import { widenStretch } from './kept-stretch.js'
 import type { RowIndex } from './row-index.js'
 import { FLAG, KIND } from './row-kinds.js'
 import type { RowReader } from './row-reader.js'
@@ -138,7 +139,7 @@ export class Path {
       return false
     }
     this.segments[summary] = segment
-    this.#start(summary, segment, this.#preserved(boundary))
+    this.#start(summary, segment, this.#widened(boundary, summary, segment))
     return true
   }
 
@@ -175,6 +176,28 @@ export class Path {
 
   #isVoid(summary: number): boolean {
     return this.#rows.is(summary, FLAG.failed) || !/\S/.test(this.#reader.text(summary))
+  }
+
+  /** The rows that a compaction kept, from the call on where it cut between a call and its result. */
+  #widened(boundary: number, summary: number, segment: number): number[] {
+    const preserved = this.#preserved(boundary)
+    const widening = widenStretch(
+      this.#rows,
+      this.#members,
+      preserved.length > 0 ? preserved : this.#behind(summary, segment),
+    )
+    if (widening === undefined) return preserved
+    const { cut, movedTo, rows } = widening
+    const names = { cut: this.#reader.uuid(cut), movedTo: this.#reader.uuid(movedTo) }
+    this.#tell('compaction.cut-inside-pair', 'error', boundary, names)
+    return [...rows.filter(row => row < boundary), ...preserved]
+  }
+
+  /** The rows of the path behind a summary. */
+  #behind(summary: number, segment: number): number[] {
+    const rows: number[] = []
+    for (let row = summary + 1; row < this.#rows.length; row++) if (this.segments[row] === segment) rows.push(row)
+    return rows
   }
 
   /** Rows before a boundary that stay live, in their order. */

@@ -68,6 +68,7 @@ export class GeminiImport {
     const { value, where } = entry
     const time = timeOf(value.timestamp)
     const said: Placed<UserPart>[] = []
+    this.#reportOrder(entry)
     for (const [i, part] of partsOf(value)) {
       const at = this.#partPlace(entry, i)
       if (isObject(part.functionResponse)) this.#response(part.functionResponse, { where: at, time })
@@ -80,6 +81,16 @@ export class GeminiImport {
       place,
       replacing === undefined ? {} : { replacing },
     )
+  }
+
+  /** Results behind or between what was said. */
+  #reportOrder({ value, where }: Entry): void {
+    const parts = partsOf(value).map(([, part]) => part)
+    const isResult = ({ functionResponse }: Json) => isObject(functionResponse)
+    const given = parts.filter(isResult)
+    if (parts.slice(0, given.length).every(isResult)) return
+    const ids = given.map(({ functionResponse }) => stringOf((functionResponse as Json).id) ?? '')
+    this.#into.report({ code: 'order.result-not-leading', severity: 'error', where, ids })
   }
 
   #response(response: Json, place: Place): void {

@@ -5,8 +5,8 @@ import type { Entry } from './session-entry.js'
 export type CompactionPlan = ReadonlyMap<number, number>
 
 /**
- * The last compaction of the path decides what is in view. An earlier one counts as far as it cut no more than the ones
- * behind it, so that each takes the place of what stands before its kept stretch.
+ * The last compaction of the path decides what is in view: each takes the place of what stands before its kept stretch.
+ * An earlier one that lies in the kept stretch of a later one says nothing.
  */
 export function planCompactions(path: readonly Entry[], report: (finding: Finding) => void): CompactionPlan {
   const plan = new Map<number, number>()
@@ -22,7 +22,7 @@ export function planCompactions(path: readonly Entry[], report: (finding: Findin
     if (at !== last && isInsidePair(path, at, plan.get(last)!)) {
       report({ code: 'compaction.superseded-inside-pair', severity: 'error', where: `line ${entry.line}` })
     }
-    if (keep > kept) continue
+    if (at >= kept) continue
     kept = keep
     plan.set(at, keep)
   }
