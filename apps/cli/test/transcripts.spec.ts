@@ -115,7 +115,7 @@ describe('doctor FILE', () => {
 
   test('of a file that is not there says so', async () => {
     const ended = await run('doctor', join(folder, 'none.jsonl'), '--json')
-    expect({ code: ended.code, error: failure(ended).code }).toEqual({ code: 1, error: 'ENOENT' })
+    expect({ code: ended.code, error: failure(ended).code }).toEqual({ code: 3, error: 'TRANSCRIPT_NOT_FOUND' })
   })
 
   test('of a folder looks into each transcript, and leaves other files alone', async () => {

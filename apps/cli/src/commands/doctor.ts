@@ -63,6 +63,10 @@ interface DoctorOptions extends DoctorFileOptions {
 
 async function doctor(context: Context, given: string | undefined, options: DoctorOptions): Promise<ExitCode> {
   const { fix = false, scan = false, target } = options
+  if (scan && (given !== undefined || fix))
+    throw usageError('--scan: expected nothing beside it, found a path or --fix')
+  if (given === undefined && target !== undefined)
+    throw usageError('--target: expected an id or a transcript with it, found none')
   if (scan) return (await import('../transcripts/doctor-folder.js')).doctorScan(context)
   if (given !== undefined && isPath(given) && !(await isSession(context, given))) {
     return (await import('../transcripts/doctor-path.js')).doctorPath(context, given, options)

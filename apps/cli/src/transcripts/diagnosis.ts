@@ -129,13 +129,18 @@ function findingsOf(changes: readonly Change[], view: LiveView): Finding[] {
   return changes.map(({ code, severity, message, part, members }) => ({
     code,
     severity,
-    where: placeOf(code, members) ?? whereOf(message, part),
+    where: ofItem(code, placeOf(code, members) ?? whereOf(message, part)),
     ...Object.fromEntries(Object.entries(members).map(([name, value]) => [name, told(value)])),
   }))
 }
 
 /** Where a result is a value by design, and no text. */
 const STRUCTURED: ReadonlySet<string> = new Set(['palimpsest', 'gemini-cli', 'gemini-contents', 'ai-sdk-stream'])
+
+/** An item is a member of the list, not a part of its content. */
+function ofItem(code: string, where: string): string {
+  return code.startsWith('item.') ? where.replace(/\.content\[\d+\]$/, '') : where
+}
 
 /** What reading has reported is not reported again by healing; of characters it has told record by record. */
 function merge(read: readonly Finding[], healed: readonly Finding[]): Finding[] {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import type { Context } from '../context.js'
 import { escapeLine } from '../escape.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
@@ -44,13 +44,18 @@ export async function doctorScan(context: Context): Promise<ExitCode> {
 async function checkBelow({ out }: Context, folder: string): Promise<Checked[]> {
   const all: Checked[] = []
   for (const path of filesBelow(folder)) {
-    if (formatOfFile(path) === undefined) continue
+    if (!isEmpty(path) && formatOfFile(path) === undefined) continue
     const checked = await check(path)
     all.push(checked)
     out.line(`${verdict(checked, out.colors)}  ${escapeLine(path)}  ${checked.format}${told(checked)}`)
     await out.caughtUp()
   }
   return all
+}
+
+/** What a crash may leave of a transcript. */
+function isEmpty(path: string): boolean {
+  return statSync(path).size === 0
 }
 
 async function check(path: string): Promise<Checked> {

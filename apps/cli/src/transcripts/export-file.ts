@@ -52,9 +52,11 @@ async function readGiven(context: Context, given: string, options: ExportFileOpt
 }
 
 /** Copies a stored session, event by event, into another store; the first one keeps its own. */
-async function move(context: Context, given: string, { out: place }: ExportFileOptions): Promise<ExitCode> {
+async function move(context: Context, given: string, { out: place, redact }: ExportFileOptions): Promise<ExitCode> {
   if (isPath(given))
     throw usageError(`--to palimpsest: expected a session id, found a file; palimpsest import ${given}`)
+  if (redact)
+    throw usageError('--redact: expected another format, found palimpsest: a copy event for event has all of it')
   if (place === undefined)
     throw usageError('--to palimpsest: expected --out with a store, found none; sqlite:FILE or a folder')
   const from = await context.existingStore()

@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { Source } from '@palimpsest/transcripts'
+import { CommandError } from '../failure.js'
 
 export interface FileSource extends Source {
   close(): void
@@ -7,7 +8,7 @@ export interface FileSource extends Source {
 
 /** A file, read range by range and never written. A file that grows meanwhile is read as it was when it was opened. */
 export function fileSource(path: string): FileSource {
-  const fd = openSync(path, 'r')
+  const fd = openThere(path)
   const { size } = fstatSync(fd)
   return {
     size,
@@ -21,5 +22,17 @@ export function fileSource(path: string): FileSource {
       return bytes
     },
     close: () => closeSync(fd),
+  }
+}
+
+// --- internal ---
+
+/** `TRANSCRIPT_NOT_FOUND` in place of the system's own words. */
+function openThere(path: string): number {
+  try {
+    return openSync(path, 'r')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    throw new CommandError('TRANSCRIPT_NOT_FOUND', `expected a file or a folder at ${path}, found none; check the path`)
   }
 }

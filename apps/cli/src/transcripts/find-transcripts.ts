@@ -36,7 +36,7 @@ export function* filesBelow(folder: string): Generator<string> {
 
 /** A folder's files, or the file itself. */
 export function filesOf(path: string): string[] {
-  return statSync(path).isDirectory() ? [...filesBelow(path)] : [path]
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ? [...filesBelow(path)] : [path]
 }
 
 /** `undefined` for a file that is no transcript, or cannot be read. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import type { Loss } from '@palimpsest/transcripts'
 import { CommandError } from '../failure.js'
@@ -20,9 +20,20 @@ export interface FixedFile {
   readonly resume: string
 }
 
+export interface GivenFixOptions extends GivenReadOptions {
+  out?: string
+  redact?: boolean
+}
+
 /** Writes a mended copy of a transcript beside it, or to `out`, for the agent that left it. The old file keeps its bytes. */
-export async function fixFile(path: string, given: GivenReadOptions & { out?: string }): Promise<FixedFile> {
+export async function fixFile(path: string, given: GivenFixOptions): Promise<FixedFile> {
   const read = readGiven(path, given)
+  if (statSync(path).size === 0) {
+    throw new CommandError(
+      'NOTHING_TO_MEND',
+      `expected a transcript, found the empty file ${path}; look for an older copy`,
+    )
+  }
   const format = read.reading.format ?? 'unknown'
   const resume = RESUME[format]
   if (resume === undefined) {
@@ -33,8 +44,8 @@ export async function fixFile(path: string, given: GivenReadOptions & { out?: st
   }
   const old = read.reading.about.id ?? ''
   const id = mendedId(`${old}\n${basename(path)}`)
-  const { text, loss } = await exportSession(withId(read, id), format, {})
-  const file = given.out ?? join(dirname(path), newName(basename(path), old, id))
+  const { text, loss } = await exportSession(withId(read, id), format, given.redact ? { redact: true } : {})
+  const file = given.out ?? join(dirname(path), newName(basename(path), old, id, format))
   writeNew(file, text)
   return { file, format, id, loss, resume: resume(id, file) }
 }
@@ -78,8 +89,10 @@ function mendedId(seed: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
-function newName(name: string, old: string, id: string): string {
+/** Claude Code finds a session by the name of its file. */
+function newName(name: string, old: string, id: string, format: string): string {
   if (old !== '' && name.includes(old)) return name.replace(old, id)
+  if (format === 'claude-code') return `${id}.jsonl`
   const extension = extname(name)
   return `${name.slice(0, name.length - extension.length)}.mended${extension}`
 }

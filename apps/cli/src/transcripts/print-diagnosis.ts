@@ -5,9 +5,11 @@ import { counted } from '../view/figures.js'
 import { table } from '../view/table.js'
 import type { Diagnosis } from './diagnosis.js'
 import { FINDING_KINDS } from './finding-kinds.js'
+import { isPath } from './is-path.js'
 
 /** What is wrong, where, what becomes of it, what is lost, and what to run next: for a person. */
 export function printDiagnosis(path: string, diagnosis: Omit<Diagnosis, 'isUnreadable'>, out: Output): void {
+  const isStored = !isPath(path)
   const { bold, dim, green, red, yellow } = out.colors
   const { findings, loss, request, format, resume } = diagnosis
   const wrong = findings.filter(({ severity }) => severity !== 'info')
@@ -18,7 +20,8 @@ export function printDiagnosis(path: string, diagnosis: Omit<Diagnosis, 'isUnrea
   if (request !== null) out.line(`  ${dim(`next request: ${sizeOf(request)} for ${String(request.target)}`)}`)
   for (const each of loss) out.line(`  ${describeLoss(each)}`)
   if (resume === 'refused') out.line('  it can be looked at; to go on with it would lose what this build cannot read')
-  for (const line of nextSteps(path, diagnosis)) out.line(line)
+  if (isStored) out.line(`Go on: palimpsest resume ${escapeLine(path)} "task"`)
+  else for (const line of nextSteps(path, diagnosis)) out.line(line)
 }
 
 // --- internal ---
