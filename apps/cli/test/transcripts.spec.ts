@@ -49,7 +49,7 @@ describe('doctor FILE', () => {
     const [first, second] = [await run('doctor', file, '--json'), await run('doctor', file, '--json')]
     expect(second).toEqual(first)
     const { format, findings, request, loss, appended } = json(first)
-    expect({ format, target: request.target }).toEqual({ format: 'openai-chat', target: 'anthropic' })
+    expect({ format, target: request.target }).toEqual({ format: 'openai-chat', target: 'openai-chat' })
     expect(findings.map((finding: { code: string }) => finding.code)).toContain('secret.found')
     expect([loss, appended].every(Array.isArray)).toBe(true)
     expect(readFileSync(file)).toEqual(before)
@@ -140,6 +140,41 @@ describe('doctor FILE', () => {
     writeFileSync(join(projects, 'a.json'), JSON.stringify(CHAT))
     const ended = await palimpsest(['doctor', '--scan', '--json', '--store', store], { env: { HOME: folder } })
     expect(json(ended)).toMatchObject([{ agent: 'Claude Code', path: join(projects, 'a.json'), format: 'openai-chat' }])
+  })
+
+  test('--fix writes a mended copy that needs no more, without secrets if asked, and never over a file', async () => {
+    const row = (id: string, parentId: string | null, message: object) =>
+      JSON.stringify({ type: 'message', id, parentId, timestamp: '2026-01-05T09:00:01.000Z', message })
+    const toolCall = { type: 'toolCall', id: 'c1', name: 'read', arguments: { path: SECRET } }
+    const head = { type: 'session', version: 3, id: 's1', timestamp: '2026-01-05T09:00:00.000Z', cwd: '/p' }
+    const file = write(
+      'pi.jsonl',
+      `${JSON.stringify(head)}
+${row('a1', null, { role: 'user', content: 'Read it.' })}
+${row('a2', 'a1', { role: 'assistant', content: [{ type: 'thinking', thinking: 'hm' }, toolCall], api: 'anthropic-messages', provider: 'anthropic', model: 'claude-opus-4-5', stopReason: 'toolUse' })}
+${row('a3', 'a2', { role: 'user', content: 'And?' })}
+`,
+    )
+    const before = readFileSync(file)
+    expect((await run('doctor', file)).code).toBe(1)
+    const fixed = json(await run('doctor', file, '--fix', '--redact', '--json'))
+    expect(fixed).toMatchObject({ format: 'pi', file: join(folder, 'pi.mended.jsonl') })
+    expect((await run('doctor', fixed.file)).code).toBe(0)
+    expect(readFileSync(fixed.file, 'utf8')).not.toContain(SECRET)
+    expect(readFileSync(file)).toEqual(before)
+    expect(failure(await run('doctor', file, '--fix', '--json')).code).toBe('FILE_EXISTS')
+    expect(failure(await run('export', 'last', '--to', 'palimpsest', '--redact', '--out', 'x', '--json')).code).toBe(
+      'USAGE',
+    )
+  })
+
+  test.each([
+    ['--scan', '--fix'],
+    ['--target', 'anthropic'],
+  ])('refuses %s %s without a path, and what else it would ignore', async (...args) => {
+    const ended = await run('doctor', ...args, '--json')
+    expect({ code: ended.code, error: failure(ended).code }).toEqual({ code: 2, error: 'USAGE' })
+    expect(failure(await run('doctor', folder, '--fix', '--json')).code).toBe('USAGE')
   })
 
   test('--fix of what no agent can take back names what can be done', async () => {

@@ -116,6 +116,6 @@ function interrupted(edit: Edit, mayRun: boolean): Finding {
 }
 
 function turnOpen({ seq, data }: SessionEvent<'turn/start'>): Finding {
-  const message = `turn ${data.turn} is open: it runs now, or was interrupted; palimpsest resume closes it with the truth`
+  const message = `turn ${data.turn} is open: it runs now, or was interrupted; palimpsest resume, or doctor --fix, with its id closes it with the truth`
   return { code: 'TURN_OPEN', message, seq }
 }

@@ -30,7 +30,7 @@ export interface Diagnosis {
 /** What a log and its reading say. `closes`: recovery's events are seen by the request. */
 export function diagnose({ view, reading }: Read, options: DiagnosisOptions): Diagnosis {
   const { about, format = 'unknown' } = reading
-  const { target = targetFor(about.vendor) } = options
+  const { target = targetFor(reading) } = options
   const refused = about.resume === undefined ? {} : { resume: about.resume }
   const appended = about.resume === 'refused' ? [] : closeInterruptedTurn(view.openTurn)
   const closed = about.hasOwnTurns ? closeTurn(view, appended) : []
@@ -54,6 +54,14 @@ export function diagnose({ view, reading }: Read, options: DiagnosisOptions): Di
     ...(healed.fallback && { fallbackRequest: body(healed.fallback) }),
     loss: [...reading.loss, ...healed.loss],
   }
+}
+
+/** Of a provider's own messages its protocol, else that of whoever made the next model. */
+export function targetFor({ format, about: { vendor } }: Reading): Target {
+  const own = format && PROTOCOLS[format]
+  if (own !== undefined) return own
+  if (vendor === 'openai') return 'openai-responses'
+  return (Object.keys(VENDORS) as Target[]).find(target => VENDORS[target] === vendor) ?? 'anthropic'
 }
 
 /** What is to be healed, in the terms of the log. */
@@ -83,9 +91,11 @@ const VENDORS: Record<Target, string> = {
   deepseek: 'deepseek',
 }
 
-function targetFor(vendor: string | undefined): Target {
-  if (vendor === 'openai') return 'openai-responses'
-  return (Object.keys(VENDORS) as Target[]).find(target => VENDORS[target] === vendor) ?? 'anthropic'
+const PROTOCOLS: Readonly<Record<string, Target>> = {
+  'anthropic-messages': 'anthropic',
+  'openai-chat': 'openai-chat',
+  'openai-responses': 'openai-responses',
+  'gemini-contents': 'gemini',
 }
 
 const CLOSED: Record<string, string> = {

@@ -20,6 +20,8 @@ export const EXPORT_TARGETS: Readonly<Record<string, Target | undefined>> = {
 export interface ExportOptions extends HealOptions {
   model?: string
   redact?: boolean
+  /** Whose rules the messages must meet where the format is nobody's. */
+  target?: Target
 }
 
 /** The file that holds what the next request would, as `format` keeps it. */
@@ -29,7 +31,7 @@ export async function exportSession(
   options: ExportOptions,
 ): Promise<Exported> {
   if (view.seqs.length === 0) throw new CommandError('NOTHING_TO_EXPORT', 'expected messages, found none')
-  const target = EXPORT_TARGETS[format]
+  const target = EXPORT_TARGETS[format] ?? options.target
   const request = requestOf(view, options.model ?? reading.about.model)
   const healed = target === undefined ? undefined : heal(request, target, options)
   const loss = [...reading.loss, ...(healed?.loss ?? [])]

@@ -3,6 +3,7 @@ import { statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import type { Loss } from '@palimpsest/transcripts'
 import { CommandError } from '../failure.js'
+import { targetFor } from './diagnosis.js'
 import { exportSession } from './export-session.js'
 import { fileSource } from './file-source.js'
 import { type Read, readSource } from './read-file.js'
@@ -44,7 +45,10 @@ export async function fixFile(path: string, given: GivenFixOptions): Promise<Fix
   }
   const old = read.reading.about.id ?? ''
   const id = mendedId(`${old}\n${basename(path)}`)
-  const { text, loss } = await exportSession(withId(read, id), format, given.redact ? { redact: true } : {})
+  const { text, loss } = await exportSession(withId(read, id), format, {
+    target: targetFor(read.reading),
+    ...(given.redact && { redact: true }),
+  })
   const file = given.out ?? join(dirname(path), newName(basename(path), old, id, format))
   writeNew(file, text)
   return { file, format, id, loss, resume: resume(id, file) }

@@ -1,6 +1,7 @@
 /** The age of an instant (epoch milliseconds) in its largest unit: `40s`, `3m`, `2h`, `5d`. */
 export function age(time: number | undefined, now = Date.now()): string {
-  if (time === undefined) return '–'
+  // A session from elsewhere may have no times.
+  if (time === undefined || time <= 0) return '–'
   const seconds = Math.max(0, Math.round((now - time) / 1000))
   if (seconds < 60) return `${seconds}s`
   if (seconds < 3600) return `${Math.floor(seconds / 60)}m`
