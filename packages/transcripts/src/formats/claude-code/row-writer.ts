@@ -239,11 +239,14 @@ export class RowWriter {
 
   /** The visible run of messages that an edited prompt takes the place of. */
   #stretchFor(prompt: number): Replaced | undefined {
-    const given = new Set(this.#stretches.get(prompt))
+    const stretch = this.#stretches.get(prompt)
+    // Nearly every prompt: no look at a surface that grows with the file.
+    if (stretch === undefined) return undefined
     this.#stretches.delete(prompt)
+    const given = new Set(stretch)
     const { surface } = this.#into.log
     const end = surface.findLastIndex(seq => given.has(seq))
-    if (given.size === 0 || end < 0) return undefined
+    if (end < 0) return undefined
     let start = end
     while (start > 0 && given.has(surface[start - 1]!)) start--
     return { start: surface[start]!, end: surface[end]! }
