@@ -67,6 +67,22 @@ test('a process that died anywhere, and was closed by recovery, too', async () =
   await fc.assert(property, { numRuns: RUNS })
 })
 
+test('a log whose results hold what is none differs, and nothing is thrown', async () => {
+  const { session } = await playPlan({
+    replies: [{ texts: 0, calls: ['safe0'], end: 'finish' }],
+    behaviours: ['ok', 'ok', 'ok', 'ok'],
+    acts: [],
+    parallel: 1,
+    failAt: -1,
+  })
+  const seed = session.events.map(event => {
+    if (event.type !== 'tool/result') return event
+    return { ...event, data: { ...event.data, message: { role: 'tool', content: [null] } } }
+  }) as SessionEvent[]
+  const { difference } = await replaySession(Session.create({ header: session.header, seed }))
+  expect(difference).toBeDefined()
+})
+
 test('a log that the loop would not write differs where it does', async () => {
   const changes: [string, (event: SessionEvent) => unknown][] = [
     ['assistant/message', ({ data }) => ({ ...data, finishReason: 'length' })],

@@ -69,7 +69,9 @@ function readCalls(events: readonly SessionEvent[]): Map<string, RecordedCall> {
       note(toolCallId, { settledAt: event.seq, outcome: { output, error } })
     } else if (event.type === 'tool/result' && event.surfaceOp === 'append') {
       const { toolCallId, message, error } = event.data
-      const { output } = message.content.find(({ type }) => type === 'tool-result')!
+      // A log from elsewhere may hold parts of any shape.
+      const output = message.content.find(part => part?.type === 'tool-result')?.output
+      if (output === undefined) continue
       const settledAt = Math.min(event.seq, calls.get(toolCallId)?.settledAt ?? event.seq)
       note(toolCallId, { settledAt, answeredAt: event.seq, outcome: { output, error } })
     }

@@ -2,7 +2,8 @@ import type { Edit } from '@palimpsest/history'
 
 /** What became of a compaction that was begun and never ended, in a sentence. */
 export function interruptionText({ seq, nodes, range }: Edit): string {
-  const begun = `the compaction of ${range?.start}…${range?.end} that began at event ${seq} never came to its end`
+  const of = range === undefined ? 'a compaction' : `the compaction of ${range.start}…${range.end}`
+  const begun = `${of} that began at event ${seq} never came to its end`
   if (nodes.length === 0) return `${begun}: nothing was replaced, the model sees what it saw before`
   return `${begun}, but its summary stands as event ${nodes[0]}: palimpsest explain ${nodes[0]} shows it, restore ${nodes[0]} undoes it`
 }
