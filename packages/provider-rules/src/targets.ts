@@ -1,4 +1,4 @@
-import type { Target } from './request.js'
+import { TARGETS, type Target } from './request.js'
 
 /** What a provider's protocol says of names, ids and places. Each rule names the source of what it reads here. */
 export interface TargetFacts {
@@ -79,4 +79,9 @@ export const FACTS: Record<Target, TargetFacts> = {
     reasoning: 'text',
     media: { user: false, result: false, assistant: false },
   },
+}
+
+/** The protocol of whoever made a model, told by its name; of OpenAI's two, Chat. */
+export function targetOfModel(model: string): Target | undefined {
+  return TARGETS.find(target => FACTS[target].models.test(model))
 }

@@ -1,26 +1,14 @@
 import { Command } from 'commander'
 import { action } from '../context.js'
 import type { ExportFileOptions } from '../transcripts/export-file.js'
+import { EXPORT_NAMES } from '../transcripts/export-formats.js'
 import { withExamples } from './examples.js'
-
-/** What a session can be written as. */
-const FORMATS = [
-  'anthropic-messages',
-  'openai-chat',
-  'openai-responses',
-  'gemini-contents',
-  'ai-sdk-messages',
-  'claude-code',
-  'codex',
-  'pi',
-  'palimpsest',
-]
 
 export function exportCommand(): Command {
   const command = new Command('export')
     .description('Write a session or a transcript as another tool keeps it, mended as that tool needs it')
     .argument('<id|file>', 'a session id, its unique beginning, or "last"; or a transcript')
-    .requiredOption('--to <format>', FORMATS.join(', '))
+    .requiredOption('--to <format>', EXPORT_NAMES.join(', '))
     .option('--out <file>', 'a new file; with --to palimpsest, a store; default: stdout')
     .option('--redact', 'replace keys and tokens; signatures are not touched')
     .option('--format <name>', 'of a transcript: what wrote it (default: auto, told by its content)')

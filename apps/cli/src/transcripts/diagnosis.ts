@@ -1,6 +1,7 @@
 import { type Change, type HealOptions, heal, type Target } from '@palimpsest/provider-rules'
 import { closeInterruptedTurn, type JsonValue, type SessionEvent } from '@palimpsest/session'
 import { type Finding, type Loss, type Reading, type RequestBody, writeRequest } from '@palimpsest/transcripts'
+import { PROVIDER_FORMATS } from './export-formats.js'
 import { inOrder } from './finding-order.js'
 import type { LiveView } from './live-view.js'
 import type { Read } from './read-file.js'
@@ -27,7 +28,7 @@ export interface Diagnosis {
   isUnreadable: boolean
 }
 
-/** What a log and its reading say. `closes`: recovery's events are seen by the request. */
+/** What a log and its reading say. A turn that its format left open is closed first, as recovery would. */
 export function diagnose({ view, reading }: Read, options: DiagnosisOptions): Diagnosis {
   const { about, format = 'unknown' } = reading
   const { target = targetFor(reading) } = options
@@ -58,7 +59,7 @@ export function diagnose({ view, reading }: Read, options: DiagnosisOptions): Di
 
 /** Of a provider's own messages its protocol, else that of whoever made the next model. */
 export function targetFor({ format, about: { vendor } }: Reading): Target {
-  const own = format && PROTOCOLS[format]
+  const own = format && PROVIDER_FORMATS[format]
   if (own !== undefined) return own
   if (vendor === 'openai') return 'openai-responses'
   return (Object.keys(VENDORS) as Target[]).find(target => VENDORS[target] === vendor) ?? 'anthropic'
@@ -89,13 +90,6 @@ const VENDORS: Record<Target, string> = {
   'openai-responses': 'openai',
   gemini: 'google',
   deepseek: 'deepseek',
-}
-
-const PROTOCOLS: Readonly<Record<string, Target>> = {
-  'anthropic-messages': 'anthropic',
-  'openai-chat': 'openai-chat',
-  'openai-responses': 'openai-responses',
-  'gemini-contents': 'gemini',
 }
 
 const CLOSED: Record<string, string> = {

@@ -2,7 +2,7 @@ import { type ReadOptions, type Source, stringifyRaw } from '@palimpsest/transcr
 import type { Context } from '../context.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { type Diagnosis, type DiagnosisOptions, diagnose } from './diagnosis.js'
-import { fileSource } from './file-source.js'
+import { withSource } from './file-source.js'
 import { inOrder } from './finding-order.js'
 import { printDiagnosis } from './print-diagnosis.js'
 import { readSource } from './read-file.js'
@@ -17,12 +17,8 @@ export interface DoctorFileOptions extends GivenReadOptions, GivenHealOptions {
 /** Looks into one transcript and prints what is wrong with it, and the request that the target accepts. Writes nothing. */
 export async function doctorFile(context: Context, path: string, given: DoctorFileOptions): Promise<ExitCode> {
   const options = { ...readOptions(given), ...healOptions(given) }
-  const source = fileSource(path)
-  try {
-    return await printed(context, path, await diagnoseFile(source, options), given)
-  } finally {
-    source.close()
-  }
+  const diagnosis = await withSource(path, source => diagnoseFile(source, options))
+  return printed(context, path, diagnosis, given)
 }
 
 /** Prints a diagnosis of what `name` names; `redact` keeps secrets out of all of it. */

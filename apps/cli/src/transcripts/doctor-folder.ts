@@ -5,7 +5,7 @@ import { EXIT, type ExitCode } from '../exit-codes.js'
 import { describeFailure } from '../failure.js'
 import { counted } from '../view/figures.js'
 import { diagnoseFile } from './doctor-file.js'
-import { fileSource } from './file-source.js'
+import { withSource } from './file-source.js'
 import { agentHomes, filesBelow, formatOfFile } from './find-transcripts.js'
 
 interface Checked {
@@ -60,15 +60,10 @@ function isEmpty(path: string): boolean {
 
 async function check(path: string): Promise<Checked> {
   try {
-    const source = fileSource(path)
-    try {
-      const { format, findings, resume } = await diagnoseFile(source, {})
-      const problems: Record<string, number> = {}
-      for (const { code, severity } of findings) if (severity !== 'info') problems[code] = (problems[code] ?? 0) + 1
-      return { path, format, problems, ...(resume && { resume }) }
-    } finally {
-      source.close()
-    }
+    const { format, findings, resume } = await withSource(path, source => diagnoseFile(source, {}))
+    const problems: Record<string, number> = {}
+    for (const { code, severity } of findings) if (severity !== 'info') problems[code] = (problems[code] ?? 0) + 1
+    return { path, format, problems, ...(resume && { resume }) }
   } catch (error) {
     const { code, message } = describeFailure(error)
     return { path, format: 'unknown', problems: {}, error: { code, message } }

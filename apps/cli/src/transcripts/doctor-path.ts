@@ -8,6 +8,7 @@ import { diagnose } from './diagnosis.js'
 import { type DoctorFileOptions, doctorFile, printed } from './doctor-file.js'
 import { doctorFolder } from './doctor-folder.js'
 import { fixFile } from './fix-file.js'
+import { lossText } from './loss-text.js'
 import { readSession } from './read-file.js'
 import { healOptions } from './read-options.js'
 
@@ -31,8 +32,7 @@ export async function doctorPath(
     context.out.line(
       '  what its next request holds; what stands before a compaction, and rows that no request holds, stay in the old file',
     )
-    for (const { kind, count, reason } of fixed.loss)
-      context.out.line(`  left out: ${kind} × ${count}, ${escapeLine(reason)}`)
+    for (const each of fixed.loss) context.out.line(`  left out: ${escapeLine(lossText(each))}`)
     context.out.line(`Go on: ${escapeLine(fixed.resume)}`)
   }
   return EXIT.ok

@@ -1,5 +1,4 @@
 import { type Lease, PersistenceError, type SessionBackend } from '@palimpsest/session-persistence'
-import type { Loss } from '@palimpsest/transcripts'
 import type { Context } from '../context.js'
 import { escapeLine } from '../escape.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
@@ -8,12 +7,13 @@ import { resolveId } from '../session-id.js'
 import { openStore, storePlace } from '../store.js'
 import { readStored } from '../stored-session.js'
 import { counted } from '../view/figures.js'
-import { EXPORT_TARGETS, exportSession } from './export-session.js'
-import { fileSource } from './file-source.js'
+import { EXPORT_NAMES } from './export-formats.js'
+import { exportSession } from './export-session.js'
 import { writeNew } from './fix-file.js'
 import { isPath } from './is-path.js'
-import { type Read, readSession, readSource } from './read-file.js'
-import { type GivenHealOptions, type GivenReadOptions, healOptions, oneOf, readOptions } from './read-options.js'
+import { lossText } from './loss-text.js'
+import { type Read, readFile, readSession } from './read-file.js'
+import { type GivenHealOptions, type GivenReadOptions, healOptions, oneOf } from './read-options.js'
 
 export interface ExportFileOptions extends GivenReadOptions, GivenHealOptions {
   to: string
@@ -25,7 +25,7 @@ export interface ExportFileOptions extends GivenReadOptions, GivenHealOptions {
 export async function exportFile(context: Context, given: string, options: ExportFileOptions): Promise<ExitCode> {
   if (options.to === 'palimpsest') return move(context, given, options)
   const { out } = context
-  const format = oneOf('--to', options.to, [...Object.keys(EXPORT_TARGETS), 'palimpsest'])
+  const format = oneOf('--to', options.to, EXPORT_NAMES)
   const { target: _, ...heal } = healOptions(options)
   const read = await readGiven(context, given, options)
   const { text, loss } = await exportSession(read, format, { ...heal, ...(options.redact && { redact: true }) })
@@ -35,7 +35,7 @@ export async function exportFile(context: Context, given: string, options: Expor
     if (out.isJson) out.json({ file: options.out, format, bytes: Buffer.byteLength(text), loss })
     else out.line(`${escapeLine(options.out)}: ${counted(Buffer.byteLength(text), 'byte')} of ${format}`)
   }
-  for (const each of loss) out.note(lossLine(each))
+  for (const each of loss) out.note(`left out: ${lossText(each)}`)
   return EXIT.ok
 }
 
@@ -43,12 +43,7 @@ export async function exportFile(context: Context, given: string, options: Expor
 
 async function readGiven(context: Context, given: string, options: ExportFileOptions): Promise<Read> {
   if (!isPath(given)) return readSession((await readStored(context, given)).session)
-  const source = fileSource(given)
-  try {
-    return readSource(source, readOptions(options))
-  } finally {
-    source.close()
-  }
+  return readFile(given, options)
 }
 
 /** Copies a stored session, event by event, into another store; the first one keeps its own. */
@@ -101,8 +96,4 @@ async function copy(from: SessionBackend, to: SessionBackend, id: string): Promi
 async function undo(to: SessionBackend, lease: Lease): Promise<void> {
   await lease.release()
   await to.remove(lease.id).catch(() => {})
-}
-
-function lossLine({ kind, count, reason, where }: Loss): string {
-  return `left out: ${kind} × ${count}, ${reason}${where === undefined ? '' : `, ${where}`}`
 }

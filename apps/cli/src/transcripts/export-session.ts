@@ -2,20 +2,9 @@ import { type HealOptions, heal, type Target } from '@palimpsest/provider-rules'
 import { type ExportEntry, type Exported, exportTo, stringifyRaw, writeRequest } from '@palimpsest/transcripts'
 import { CommandError } from '../failure.js'
 import { requestOf } from './diagnosis.js'
+import { EXPORT_TARGETS, PROVIDER_FORMATS } from './export-formats.js'
 import type { Read } from './read-file.js'
 import { redact } from './redact.js'
-
-/** What a session can be written as, and whose rules its messages must meet there; `undefined`: nobody's. */
-export const EXPORT_TARGETS: Readonly<Record<string, Target | undefined>> = {
-  'anthropic-messages': 'anthropic',
-  'openai-chat': 'openai-chat',
-  'openai-responses': 'openai-responses',
-  'gemini-contents': 'gemini',
-  'claude-code': 'anthropic',
-  codex: 'openai-responses',
-  pi: undefined,
-  'ai-sdk-messages': undefined,
-}
 
 export interface ExportOptions extends HealOptions {
   model?: string
@@ -35,7 +24,7 @@ export async function exportSession(
   const request = requestOf(view, options.model ?? reading.about.model)
   const healed = target === undefined ? undefined : heal(request, target, options)
   const loss = [...reading.loss, ...(healed?.loss ?? [])]
-  if (target !== undefined && BODIES.has(format)) {
+  if (target !== undefined && format in PROVIDER_FORMATS) {
     const body = writeRequest(target, healed!.request)
     return { text: `${stringifyRaw(options.redact ? await redact(body) : body, 2)}\n`, loss }
   }
@@ -51,8 +40,6 @@ export async function exportSession(
 }
 
 // --- internal ---
-
-const BODIES = new Set(['anthropic-messages', 'openai-chat', 'openai-responses', 'gemini-contents'])
 
 function idOf({ about, header }: Read['reading']): { id?: string } {
   const id = about.id ?? header.id

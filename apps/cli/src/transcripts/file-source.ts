@@ -25,6 +25,16 @@ export function fileSource(path: string): FileSource {
   }
 }
 
+/** Opens a file for as long as `use` takes. */
+export async function withSource<T>(path: string, use: (source: Source) => T | Promise<T>): Promise<T> {
+  const source = fileSource(path)
+  try {
+    return await use(source)
+  } finally {
+    source.close()
+  }
+}
+
 // --- internal ---
 
 /** `TRANSCRIPT_NOT_FOUND` in place of the system's own words. */

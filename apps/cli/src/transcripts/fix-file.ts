@@ -4,10 +4,10 @@ import { basename, dirname, extname, join } from 'node:path'
 import type { Loss } from '@palimpsest/transcripts'
 import { CommandError } from '../failure.js'
 import { targetFor } from './diagnosis.js'
+import { RESUMED_BY } from './export-formats.js'
 import { exportSession } from './export-session.js'
-import { fileSource } from './file-source.js'
-import { type Read, readSource } from './read-file.js'
-import { type GivenReadOptions, readOptions } from './read-options.js'
+import { type Read, readFile } from './read-file.js'
+import type { GivenReadOptions } from './read-options.js'
 
 export interface FixedFile {
   /** The new file. */
@@ -28,7 +28,7 @@ export interface GivenFixOptions extends GivenReadOptions {
 
 /** Writes a mended copy of a transcript beside it, or to `out`, for the agent that left it. The old file keeps its bytes. */
 export async function fixFile(path: string, given: GivenFixOptions): Promise<FixedFile> {
-  const read = readGiven(path, given)
+  const read = await readFile(path, given)
   if (statSync(path).size === 0) {
     throw new CommandError(
       'NOTHING_TO_MEND',
@@ -36,11 +36,11 @@ export async function fixFile(path: string, given: GivenFixOptions): Promise<Fix
     )
   }
   const format = read.reading.format ?? 'unknown'
-  const resume = RESUME[format]
+  const resume = RESUMED_BY[format]
   if (resume === undefined) {
     throw new CommandError(
       'FORMAT_NOT_WRITTEN',
-      `--fix: expected a transcript of ${Object.keys(RESUME).join(', ')}, found ${format}; palimpsest import ${path} makes a session of it, palimpsest export writes others`,
+      `--fix: expected a transcript of ${Object.keys(RESUMED_BY).join(', ')}, found ${format}; palimpsest import ${path} makes a session of it, palimpsest export writes others`,
     )
   }
   const old = read.reading.about.id ?? ''
@@ -65,22 +65,6 @@ export function writeNew(path: string, text: string): void {
 }
 
 // --- internal ---
-
-/** The formats whose agents can go on with what is written, and how. */
-const RESUME: Readonly<Record<string, (id: string, file: string) => string>> = {
-  'claude-code': id => `claude --resume ${id}`,
-  codex: id => `codex resume ${id}`,
-  pi: (_, file) => `pi --session ${file}`,
-}
-
-function readGiven(path: string, given: GivenReadOptions): Read {
-  const source = fileSource(path)
-  try {
-    return readSource(source, readOptions(given))
-  } finally {
-    source.close()
-  }
-}
 
 function withId({ view, reading }: Read, id: string): Read {
   return { view, reading: { ...reading, about: { ...reading.about, id } } }

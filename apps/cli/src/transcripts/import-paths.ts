@@ -3,7 +3,7 @@ import { escapeLine } from '../escape.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { describeFailure } from '../failure.js'
 import { counted } from '../view/figures.js'
-import { fileSource } from './file-source.js'
+import { withSource } from './file-source.js'
 import { filesOf, formatOfFile } from './find-transcripts.js'
 import { type Imported, importSource } from './import-file.js'
 import { readOptions } from './read-options.js'
@@ -35,13 +35,8 @@ export async function importPaths(context: Context, paths: string[], options: Im
 
   async function importOne(path: string, conversation: number): Promise<Outcome> {
     try {
-      const source = fileSource(path)
-      try {
-        const read = readOptions({ ...options, conversation: String(conversation) })
-        return { path, imported: await importSource(backend, source, read) }
-      } finally {
-        source.close()
-      }
+      const read = readOptions({ ...options, conversation: String(conversation) })
+      return { path, imported: await withSource(path, source => importSource(backend, source, read)) }
     } catch (error) {
       const { code, message } = describeFailure(error)
       return { path, error: { code, message } }

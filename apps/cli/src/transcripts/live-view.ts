@@ -13,7 +13,6 @@ export class LiveView {
   header: SessionEvent<'request/header'>['data'] | undefined
   #nodes: Node[] = []
   #openTurn: SessionEvent[] = []
-  #lengthSeen = 0
   readonly #keepsShadowed: boolean
   readonly #turnPlaces = new Map<number, Place>()
   readonly #started = new Map<string, Place>()
@@ -21,10 +20,6 @@ export class LiveView {
   /** `keepsShadowed`: for logs that may restore what was replaced. Without it, memory follows the surface. */
   constructor({ keepsShadowed = false } = {}) {
     this.#keepsShadowed = keepsShadowed
-  }
-
-  get length(): number {
-    return this.#lengthSeen
   }
 
   /** The visible events, in surface order. */
@@ -60,7 +55,6 @@ export class LiveView {
   }
 
   readonly add = (event: SessionEvent, place: Place): void => {
-    this.#lengthSeen = event.seq + 1
     if (event.type === 'request/header') this.header = event.data as RequestHeader
     if (event.type === 'tool/call') this.#started.set(event.data.toolCallId, place)
     if (event.type === 'tool/result') this.#started.delete(event.data.toolCallId)

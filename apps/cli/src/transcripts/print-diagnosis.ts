@@ -1,11 +1,13 @@
-import type { Finding, Loss } from '@palimpsest/transcripts'
+import type { Finding } from '@palimpsest/transcripts'
 import { escapeLine } from '../escape.js'
 import type { Colors, Output } from '../output.js'
 import { counted } from '../view/figures.js'
 import { table } from '../view/table.js'
 import type { Diagnosis } from './diagnosis.js'
+import { RESUMED_BY } from './export-formats.js'
 import { FINDING_KINDS } from './finding-kinds.js'
 import { isPath } from './is-path.js'
+import { lossText } from './loss-text.js'
 
 /** What is wrong, where, what becomes of it, what is lost, and what to run next: for a person. */
 export function printDiagnosis(path: string, diagnosis: Omit<Diagnosis, 'isUnreadable'>, out: Output): void {
@@ -18,7 +20,7 @@ export function printDiagnosis(path: string, diagnosis: Omit<Diagnosis, 'isUnrea
   out.line(`${bold(escapeLine(path))}  ${format}  ${verdict}`)
   for (const line of findingLines(findings, out.colors)) out.line(`  ${line}`)
   if (request !== null) out.line(`  ${dim(`next request: ${sizeOf(request)} for ${String(request.target)}`)}`)
-  for (const each of loss) out.line(`  ${describeLoss(each)}`)
+  for (const each of loss) out.line(`  not in the request: ${escapeLine(lossText(each))}`)
   if (resume === 'refused') out.line('  it can be looked at; to go on with it would lose what this build cannot read')
   if (isStored) out.line(`Go on: palimpsest resume ${escapeLine(path)} "task"`)
   else for (const line of nextSteps(path, diagnosis)) out.line(line)
@@ -51,19 +53,13 @@ function sizeOf(request: Record<string, unknown>): string {
   return counted(Array.isArray(list) ? list.length : 0, 'message')
 }
 
-function describeLoss({ kind, count, reason, where }: Loss): string {
-  return escapeLine(`not in the request: ${kind} × ${count}, ${reason}${where === undefined ? '' : `, ${where}`}`)
-}
-
-const MENDABLE = new Set(['claude-code', 'codex', 'pi'])
-
 function nextSteps(path: string, { request, format, findings }: Omit<Diagnosis, 'isUnreadable'>): string[] {
   if (request === null) return []
   const file = escapeLine(path)
   const isWrong = findings.some(({ severity }) => severity === 'error')
   return [
     `Go on with it here: palimpsest import ${file}`,
-    ...(isWrong && MENDABLE.has(format) ? [`A mended copy for ${format}: palimpsest doctor ${file} --fix`] : []),
+    ...(isWrong && format in RESUMED_BY ? [`A mended copy for ${format}: palimpsest doctor ${file} --fix`] : []),
     ...(findings.some(({ code }) => code === 'secret.found')
       ? [`Without the secrets: palimpsest export ${file} --redact --to FORMAT`]
       : []),

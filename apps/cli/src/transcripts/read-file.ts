@@ -1,6 +1,8 @@
 import type { Session } from '@palimpsest/session'
 import { detectFormat, type Reading, type ReadOptions, type Source, streamTranscript } from '@palimpsest/transcripts'
+import { withSource } from './file-source.js'
 import { LiveView } from './live-view.js'
+import { type GivenReadOptions, readOptions } from './read-options.js'
 
 /** What a transcript says: the messages that its next request holds, and what is to be told about the rest. */
 export interface Read {
@@ -15,6 +17,11 @@ export function readSource(source: Source, { format = 'auto', conversation = 0 }
   if (source.size === 0) return { view, reading: readingOf([{ code: 'file.empty', severity: 'error', where: 'file' }]) }
   if (name === undefined) return { view, reading: { ...readingOf([UNKNOWN]), format: undefined } }
   return { view, reading: streamTranscript(source, { format: name, conversation }, view.add) }
+}
+
+/** The same of a file. */
+export function readFile(path: string, given: GivenReadOptions): Promise<Read> {
+  return withSource(path, source => readSource(source, readOptions(given)))
 }
 
 /** The same of a stored session. */

@@ -1,7 +1,6 @@
-import type { JsonValue } from '@palimpsest/session'
 import type { Finding, Source } from '@palimpsest/transcripts'
 import { isOpaque } from './opaque.js'
-import { recordsToScan } from './records-to-scan.js'
+import { recordsToScan, type ScanRecord } from './records-to-scan.js'
 
 export interface Secret {
   /** Of keys and tokens, in words joined by `-`: `aws-access-key-id`. */
@@ -27,7 +26,7 @@ export async function findSecrets(text: string): Promise<Secret[]> {
 /** One finding for each place of a transcript that holds a secret, without the secret itself. */
 export async function scanSecrets(source: Source, format: string): Promise<Finding[]> {
   const findings: Finding[] = []
-  let batch: { where: string; value: unknown; text: string }[] = []
+  let batch: ScanRecord[] = []
   let size = 0
   const flush = async () => {
     const suspects = batch
@@ -105,7 +104,7 @@ function* stringsOf(value: unknown, path: string): Generator<[string, string]> {
 }
 
 /** What the rule took for the secret; its own range is wrong for some. */
-function textsOf(data: JsonValue | unknown, text: string): string[] {
+function textsOf(data: unknown, text: string): string[] {
   const values = Object.values((data ?? {}) as Record<string, unknown>)
   const texts = values.filter(
     (each): each is string => typeof each === 'string' && each.length >= 8 && text.includes(each),

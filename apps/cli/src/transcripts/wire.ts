@@ -1,4 +1,4 @@
-import { heal, type Target } from '@palimpsest/provider-rules'
+import { heal, type Target, targetOfModel } from '@palimpsest/provider-rules'
 import type { ModelRequest } from '@palimpsest/session'
 import { stringifyRaw, writeRequest } from '@palimpsest/transcripts'
 import { usageError } from '../failure.js'
@@ -11,16 +11,8 @@ export function wireBody(request: ModelRequest, target: Target = targetOf(reques
 
 // --- internal ---
 
-/** Model names as their makers give them. */
-const MAKERS: readonly [RegExp, Target][] = [
-  [/claude/i, 'anthropic'],
-  [/gemini/i, 'gemini'],
-  [/deepseek/i, 'deepseek'],
-  [/^(gpt|o\d|codex|chatgpt)/i, 'openai-chat'],
-]
-
 function targetOf({ model, rules }: ModelRequest): Target {
-  const target = (rules?.target as Target | undefined) ?? MAKERS.find(([name]) => name.test(model))?.[1]
+  const target = (rules?.target as Target | undefined) ?? targetOfModel(model)
   if (target !== undefined) return target
   throw usageError(
     `--wire: expected a model whose maker its name tells, found "${model}"; name the protocol with --target`,

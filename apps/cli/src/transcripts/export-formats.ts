@@ -1,0 +1,28 @@
+import type { Target } from '@palimpsest/provider-rules'
+
+/** Providers' own messages, and whose rules hold for them. */
+export const PROVIDER_FORMATS: Readonly<Record<string, Target>> = {
+  'anthropic-messages': 'anthropic',
+  'openai-chat': 'openai-chat',
+  'openai-responses': 'openai-responses',
+  'gemini-contents': 'gemini',
+}
+
+/** What a session can be written as, and whose rules its messages must meet there; `undefined`: nobody's. */
+export const EXPORT_TARGETS: Readonly<Record<string, Target | undefined>> = {
+  ...PROVIDER_FORMATS,
+  'ai-sdk-messages': undefined,
+  'claude-code': 'anthropic',
+  codex: 'openai-responses',
+  pi: undefined,
+}
+
+/** All that `export --to` takes: those, and a store of our own. */
+export const EXPORT_NAMES: readonly string[] = [...Object.keys(EXPORT_TARGETS), 'palimpsest']
+
+/** The formats whose agents can go on with what is written, and their own command for it. */
+export const RESUMED_BY: Readonly<Record<string, (id: string, file: string) => string>> = {
+  'claude-code': id => `claude --resume ${id}`,
+  codex: id => `codex resume ${id}`,
+  pi: (_, file) => `pi --session ${file}`,
+}
