@@ -3,14 +3,16 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { judge, renderTable, targets, upstream } from '../benches/targets.mjs'
 import { benchNode, havePeers, peersFolder } from './bench-peers.mjs'
+import { readOptions } from './options.mjs'
 import { prepare, root } from './prepare.mjs'
 
 const shared = join(root, '../shared/bench/bench.mjs')
-const { values: options } = parseArgs({
-  options: { quick: { type: 'boolean' }, only: { type: 'string' }, disk: { type: 'string' } },
+const { values: options } = readOptions('npm run bench -- [--quick] [--only WORD] [--disk DIR]', {
+  quick: { type: 'boolean' },
+  only: { type: 'string' },
+  disk: { type: 'string' },
 })
 
 if (!existsSync(shared)) {

@@ -4,15 +4,16 @@
 // of their tokens are results. `at best` is what somebody who knew the whole recording could save with as many breaks.
 // Prints a table, and with --left what was left out.
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { readOptions } from './options.mjs'
 import { root } from './prepare.mjs'
 import { pruneRecordings } from './prune/prune-recordings.mjs'
 import { percent, printTable, sumRows } from './prune/table.mjs'
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { left: { type: 'boolean', default: false } },
-})
+const { values, positionals } = readOptions(
+  'node scripts/prune-corpus.mjs [--left] [NAME …]',
+  { left: { type: 'boolean', default: false } },
+  { allowPositionals: true },
+)
 const corpus = join(root, '..', 'shared', 'corpus')
 const { rows, left } = await pruneRecordings(corpus, name => positionals.every(part => name.includes(part)))
 if (rows.length === 0) {

@@ -9,16 +9,17 @@
 // the true one; a resumed turn needs a word to wake the agent, which one request holds, and which the answer to it
 // then shadows. Both are edits in the log, made by agent.mjs with the kernel's own operations.
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { readOptions } from './options.mjs'
 import { root } from './prepare.mjs'
 import { listRecordings, readRecording } from './replay/recording.mjs'
 import { replay } from './replay/replay.mjs'
 
 const CONCURRENCY = 2
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { seed: { type: 'string' }, kills: { type: 'string', default: '1' } },
-})
+const { values, positionals } = readOptions(
+  'node scripts/replay-corpus.mjs [--seed N] [--kills N] [NAME …]',
+  { seed: { type: 'string' }, kills: { type: 'string', default: '1' } },
+  { allowPositionals: true },
+)
 const seed = Number(values.seed ?? Date.now() % 1_000_000)
 const corpus = join(root, '..', 'shared', 'corpus')
 const names = listRecordings(corpus).filter(name => positionals.every(part => name.includes(part)))

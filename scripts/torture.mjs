@@ -4,23 +4,19 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { readOptions, refuse } from './options.mjs'
 import { prepare, root } from './prepare.mjs'
 import { runStages } from './torture/run-stages.mjs'
 import { stages } from './torture/stages.mjs'
 
-const { only, hours, again } = parseArgs({
-  options: { only: { type: 'string' }, hours: { type: 'string' }, again: { type: 'boolean' } },
+const { only, hours, again } = readOptions('npm run torture -- [--only NAME] [--hours N] [--again]', {
+  only: { type: 'string' },
+  hours: { type: 'string' },
+  again: { type: 'boolean' },
 }).values
 const chosen = stages.filter(({ name }) => name.includes(only ?? ''))
-if (chosen.length === 0) {
-  console.error(`--only: expected one of ${stages.map(({ name }) => name).join(', ')}, found ${only}`)
-  process.exit(1)
-}
-if (hours !== undefined && !(Number(hours) > 0)) {
-  console.error(`--hours: expected a number above 0, found ${hours}`)
-  process.exit(1)
-}
+if (chosen.length === 0) refuse(`--only: expected one of ${stages.map(({ name }) => name).join(', ')}, found ${only}`)
+if (hours !== undefined && !(Number(hours) > 0)) refuse(`--hours: expected a number above 0, found ${hours}`)
 
 const report = join(root, '.cache', 'torture-report.md')
 const end = Date.now() + Number(hours) * 3_600_000
