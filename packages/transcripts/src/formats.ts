@@ -52,7 +52,7 @@ export function headOf(source: Source): Head {
   return {
     bytes,
     text: readText(bytesSource(bytes)),
-    records: firstRecords(bytes),
+    records: firstRecords(source.size > bytes.length ? wholeLines(bytes) : bytes),
     document() {
       document ??= readDocument(source) ?? { value: undefined }
       return document.value
@@ -64,6 +64,13 @@ export function headOf(source: Source): Head {
 
 const HEAD_BYTES = 64 * 1024
 const HEAD_RECORDS = 20
+
+/** Objects inside a line that goes on behind the head are no records. */
+function wholeLines(bytes: Uint8Array): Uint8Array {
+  return bytes.subarray(0, bytes.lastIndexOf(NEWLINE) + 1)
+}
+
+const NEWLINE = 0x0a
 
 function firstRecords(bytes: Uint8Array): Record<string, unknown>[] {
   const records: Record<string, unknown>[] = []

@@ -50,6 +50,35 @@ describe.each([
   })
 })
 
+describe.each([
+  ['gemini-cli', chat],
+  ['opencode', session],
+  ['cline', history],
+] as const)('a document of %s that is not alone in its file', (format, whole) => {
+  const text = JSON.stringify(whole, null, 1)
+  const { messages } = opened(text)
+
+  it.each([
+    ['zeros behind it', '\0'.repeat(64), { code: 'file.nul-run', where: 'file', bytes: 64 }],
+    [
+      'the rest of an older one',
+      ' "text": "x" } ] }',
+      { code: 'file.torn-record', where: 'file', quarantinedBytes: 17 },
+    ],
+    ['a second copy', `\n${text}`, { code: 'file.joined-records', where: 'file', records: 2 }],
+  ])('%s', (_, rest, finding) => {
+    const read: Opened = opened(text + rest)
+    expect(read).toMatchObject({ format, findings: [{ ...finding, severity: 'error' }] })
+    expect(read.messages).toEqual(messages)
+  })
+
+  it('has all of its messages where only its own end is missing', () => {
+    const read: Opened = opened(text.slice(0, -1))
+    expect(read).toMatchObject({ format, findings: [{ code: 'file.torn-record', where: 'file' }] })
+    expect(read.messages).toEqual(messages)
+  })
+})
+
 it('only a beginning of JSON is closed', () => {
   for (const text of ['', 'x', '{"a":1', '{"a":[1]}', '[1]]', '{"a":{"b":[{}', '["a', '{]']) {
     const closed = closeTorn(text)
@@ -57,4 +86,5 @@ it('only a beginning of JSON is closed', () => {
   }
   expect(closeTorn('{"a":[{"b":1},{"c"')).toEqual({ text: '{"a":[{"b":1}]}', where: 'a[1]' })
   expect(closeTorn('{"a":[{"b":1},')).toEqual({ text: '{"a":[{"b":1}]}', where: 'file' })
+  expect(closeTorn('{"a":[{"b":1}],"c":"d')).toEqual({ text: '{"a":[{"b":1}]}', where: 'file', isWhole: true })
 })

@@ -60,6 +60,7 @@ export const FINDING_KINDS: Readonly<Record<string, string>> = {
   'reasoning.superseded-attempt': 'a cut-off attempt of reasoning only: not sent',
   'reasoning.unfollowed': 'reasoning without what it belongs to: not sent',
   'reasoning.unsigned': 'reasoning without a signature: not sent, the text beside it stays',
+  'record.unknown-type': 'a message of a type that is not known here: kept aside',
   'signature.skipped': 'a call of another model: sent with the marker that skips the signature check',
   'signature.malformed': 'a signature that is none: not sent',
   'result.duplicate': 'a call has two results: the first one counts',
@@ -69,6 +70,7 @@ export const FINDING_KINDS: Readonly<Record<string, string>> = {
   'seq.gap': 'sequence numbers are missing: what stood there is not in the file',
   'surface.replace-of-gone-node': 'an edit replaces what is gone already: refused',
   'text.lone-surrogate': 'half of a character: sent as U+FFFD',
+  'text.not-utf8': 'bytes that are no UTF-8: read as U+FFFD',
   'text.nul': 'a zero character in a text: kept',
   'turn.ends-with-assistant': 'the target wants a last word from the user: a short "continue" is added',
   'turn.nothing-left': 'nothing of the history can be sent: a short user turn stands alone',
@@ -78,4 +80,5 @@ export const FINDING_KINDS: Readonly<Record<string, string>> = {
   'turn.starts-with-assistant': 'the history begins with an answer: a short user turn is put in front',
   'turn.system-not-first': 'a system message in mid-history: moved to where the target keeps it',
   'value.non-string-result': 'a result that is no text: sent as its JSON text',
+  'value.too-deep': 'a value nests deeper than a log holds: its text is sent where it is an argument, its inside is left out elsewhere',
 }

@@ -1,4 +1,4 @@
-import { readRecords, readText, type Source, streamTranscript } from '@palimpsest/transcripts'
+import { parseJson, readRecords, readText, type Source, streamTranscript } from '@palimpsest/transcripts'
 
 export interface ScanRecord {
   readonly where: string
@@ -13,8 +13,9 @@ export function* recordsToScan(source: Source, format: string): Generator<ScanRe
     const document = documentOf(source)
     if (document !== undefined) yield* entriesOf(document)
     else
+      // A letter written as an escape hides a secret from a look at the text.
       for (const { line, value, text } of readRecords(source, { report: () => {} }))
-        yield { where: `line ${line}`, value, text }
+        yield { where: `line ${line}`, value, text: text.includes('\\u00') ? JSON.stringify(value) : text }
   }
 }
 
@@ -32,11 +33,7 @@ function documentOf(source: Source): unknown {
   const head = { size: Math.min(source.size, HEAD_BYTES), read: source.read }
   const isList = readText(head).trimStart().startsWith('[')
   if (!isList && [...readRecords(head, { report: () => {} })].length > 1) return undefined
-  try {
-    return JSON.parse(readText(source))
-  } catch {
-    return undefined
-  }
+  return parseJson(readText(source))?.value
 }
 
 const HEAD_BYTES = 1 << 16

@@ -8,7 +8,7 @@ export interface Secret {
   readonly text: string
 }
 
-/** Keys and tokens in a text, by secretlint's recommended rules and the one kind of which those leave examples out. */
+/** Keys and tokens in a text, by secretlint's recommended rules and by the kinds that those leave out. */
 export async function findSecrets(text: string): Promise<Secret[]> {
   const { lintSource, config } = await loadRules()
   const content = { content: text, filePath: 'transcript.txt', contentType: 'text' as const }
@@ -18,7 +18,7 @@ export async function findSecrets(text: string): Promise<Secret[]> {
     if (NO_SECRETS.has(messageId)) continue
     for (const secret of textsOf(data, text)) found.set(secret, kindOf(messageId))
   }
-  for (const [secret] of text.matchAll(AWS_KEY_ID)) found.set(secret, 'aws-access-key-id')
+  for (const [kind, pattern] of OTHERS) for (const [secret] of text.matchAll(pattern)) found.set(secret, kind)
   // The longest first: a password inside a connection string is replaced with it.
   return [...found].map(([secret, kind]) => ({ kind, text: secret })).sort((a, b) => b.text.length - a.text.length)
 }
@@ -51,7 +51,16 @@ export async function scanSecrets(source: Source, format: string): Promise<Findi
 const BATCH_CHARACTERS = 1 << 20
 /** An account's number opens nothing. */
 const NO_SECRETS = new Set(['AWSAccountID'])
-const AWS_KEY_ID = /(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?![A-Za-z0-9])/g
+/** Of AWS the rules leave examples out, of OpenAI keys of another length. */
+const OTHERS: readonly (readonly [kind: string, pattern: RegExp])[] = [
+  ['aws-access-key-id', /(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?![A-Za-z0-9])/g],
+  ['openai-token', /(?<![\w-])sk-(?:proj|svcacct|admin)-[\w-]{40,}/g],
+  ['google-api-key', /(?<![\w-])AIza[\w-]{35}(?![\w-])/g],
+  ['gitlab-token', /(?<![\w-])glpat-[\w-]{20,}/g],
+  ['hugging-face-token', /(?<![\w-])hf_[A-Za-z0-9]{34,}(?![\w-])/g],
+  ['stripe-secret-key', /(?<![\w-])[rs]k_(?:live|test)_[A-Za-z0-9]{16,}/g],
+  ['json-web-token', /(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}/g],
+]
 
 type Lint = typeof import('@secretlint/core').lintSource
 type Config = Parameters<Lint>[0]['options']['config']

@@ -45,10 +45,10 @@ interface PlacedChunk {
 function chunksOf(into: Import): PlacedChunk[] | undefined {
   const text = readText(into.source)
   if (/^(?:data|event|id|retry|):/.test(text)) return sentEvents(text, into)
-  const { value, tornAt } = readDocument(into.source) ?? {}
+  const { value, damage = [] } = readDocument(into.source) ?? {}
   if (Array.isArray(value)) {
     if (!isStream(value)) return undefined
-    if (tornAt !== undefined) into.report({ code: 'file.torn-record', severity: 'error', where: tornAt })
+    for (const finding of damage) into.report(finding)
     return objectsOf(value).map(([i, chunk]) => ({ chunk, where: `messages[${i}]` }))
   }
   if (isObject(value)) return isChunk(value) ? [{ chunk: value, where: 'file' }] : undefined

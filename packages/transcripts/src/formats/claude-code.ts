@@ -16,7 +16,7 @@ export const claudeCode: Format = { name: 'claude-code', detect: isClaudeCode, i
 
 function isClaudeCode({ records, text }: Head): boolean {
   if (records.length > 0) return records.some(isMarkedRecord)
-  // The first row is damaged, or longer than the head.
+  // The first row is longer than the head.
   return /"parentUuid":(?:null|")/.test(text) && /"isSidechain":/.test(text)
 }
 

@@ -54,12 +54,12 @@ function messagesOf(document: unknown): { list: unknown[]; path: string } | unde
 
 function importDocument(
   into: Import,
-  { text, value, tornAt }: JsonDocument,
+  { text, value, damage }: JsonDocument,
   found: { list: unknown[]; path: string },
 ): void {
   const { list, path } = found
   const document = value as Json
-  if (tornAt !== undefined) into.report({ code: 'file.torn-record', severity: 'error', where: tornAt })
+  for (const finding of damage) into.report(finding)
   const isInside = document[path] === list
   metadata(into, document)
   inspectDocument(text, list, path, into.report, isInside ? [path] : [])

@@ -41,8 +41,8 @@ function importLangchain(into: Import): void {
       conversation.add(value, `line ${line}`)
     }
   } else {
-    const { text, value, tornAt } = document
-    if (tornAt !== undefined) report({ code: 'file.torn-record', severity: 'error', where: tornAt })
+    const { text, value, damage } = document
+    for (const finding of damage) report(finding)
     inspectDocument(text, listOf(value), 'messages', report)
     for (const [where, entry] of entriesOf(value)) conversation.add(entry, where)
   }

@@ -83,8 +83,8 @@ function listsOf(document: unknown, keys: readonly string[], path: JSONPath = []
 function readLists({ source, report, lose }: Import, keys: readonly string[]): Opened[] {
   const document = readDocument(source)
   if (document !== undefined) {
-    const { text, value, tornAt } = document
-    if (tornAt !== undefined) report({ code: 'file.torn-record', severity: 'error', where: tornAt })
+    const { text, value, damage } = document
+    for (const finding of damage) report(finding)
     return listsOf(value, keys).map(found => inDocument(text, found))
   }
   const records = [...readRecords(source, { report })]

@@ -3,6 +3,8 @@ export interface ClosedJson {
   readonly text: string
   /** Where the entry that was cut short stands: a path from the root, `file` where the cut lies between two. */
   readonly where: string
+  /** No list is cut, only the object around. */
+  readonly isWhole?: true
 }
 
 /**
@@ -51,11 +53,16 @@ function entryEnds(container: Container, end: number): void {
 function cut(text: string, open: readonly Container[]): ClosedJson | undefined {
   const depth = open.findIndex(({ bracket }) => bracket === '[')
   const list = open[depth]
+  const [object] = open
+  if (list === undefined && open.length === 1 && object!.entries > 0) {
+    return { text: `${text.slice(0, object!.end)}}`, where: 'file', isWhole: true }
+  }
   if (list === undefined || depth > 1) return undefined
   const closing = `]${'}'.repeat(depth)}`
   const isInside = open.length > depth + 1
   const name = depth === 0 ? 'messages' : list.key
-  return { text: text.slice(0, list.end) + closing, where: isInside ? `${name}[${list.entries}]` : 'file' }
+  const where = isInside ? `${name}[${list.entries}]` : 'file'
+  return { text: text.slice(0, list.end) + closing, where }
 }
 
 function endOfString(text: string, start: number): number | undefined {

@@ -1,11 +1,12 @@
 import { findNodeAtLocation, type JSONPath, type Node, parseTree } from 'jsonc-parser'
+import { nestsTooDeep } from './depth.js'
 
 export type { JSONPath } from 'jsonc-parser'
 
 /**
  * The text of the value at `path` as it stands in `json`, where `JSON.stringify` of the parsed value would not give
  * it back but for white space: a number that a double cannot hold, keys that a parser puts in another order, a key
- * used twice. `undefined` where nothing is lost, which is nearly always and costs one look for risky characters.
+ * used twice, what nests deeper than a log may hold. `undefined` where nothing is lost, which is nearly always and costs one look for risky characters.
  */
 export function rawTextAt(json: string, path: JSONPath): string | undefined {
   return new RawTexts(json).at(path)
@@ -19,13 +20,14 @@ export class RawTexts {
 
   constructor(json: string) {
     this.#json = json
-    this.#isRisky = RISKY.test(json)
+    this.#isRisky = RISKY.test(json) || nestsTooDeep(json)
   }
 
   at(path: JSONPath): string | undefined {
     if (!this.#isRisky) return undefined
     const raw = this.textAt(path)
-    if (raw === undefined || !RISKY.test(`${raw} `)) return undefined
+    if (raw === undefined || nestsTooDeep(`[[[[[[${raw}]]]]]]`)) return raw
+    if (!RISKY.test(`${raw} `)) return undefined
     return compact(raw, treeOf(raw)!) === JSON.stringify(JSON.parse(raw)) ? undefined : raw
   }
 
