@@ -17,6 +17,13 @@ const MODELS: readonly (readonly [RegExp, string])[] = [
   [/(^|[/.:])gemini/, 'google'],
   [/(^|[/.:])deepseek/, 'deepseek'],
   [/(^|[/.:])(gpt-|chatgpt|o[134](-|$)|codex)/, 'openai'],
+  // Makers whose models are offered at other makers' endpoints, Anthropic's above all.
+  [/(^|[/.:])(chat)?glm-/, 'zhipu'],
+  [/(^|[/.:])kimi-/, 'moonshot'],
+  [/(^|[/.:])(qwen|qwq)/, 'alibaba'],
+  [/(^|[/.:])minimax/, 'minimax'],
+  [/(^|[/.:])grok-/, 'xai'],
+  [/(^|[/.:])(mistral|devstral|codestral)/, 'mistral'],
 ]
 
 const MAKERS: readonly (readonly [RegExp, string])[] = [

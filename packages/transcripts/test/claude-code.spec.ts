@@ -329,7 +329,17 @@ describe('the way from the newest message to the root', () => {
   it('ends where rows name each other as parents', () => {
     const found = told(row('a', 'b', user('One.')), row('b', 'a', user('Two.')))
     expect(script(found.messages).sort()).toEqual(['user: One.', 'user: Two.'])
-    expect(found.told).toContain('lineage.cycle line 2')
+    expect(found.told).toEqual(['lineage.cycle line 1'])
+  })
+
+  it('goes on before a row that names itself or one behind it as its parent', () => {
+    const chain = [row('a', null, user('One.')), row('b', 'a', answer('m', text('Two.')))]
+    const own = told(...chain, row('c', 'c', user('Three.')))
+    expect(own.told).toEqual(['lineage.dangling-parent line 3'])
+    const later = told(...chain, row('c', 'd', user('Three.')), row('d', 'c', answer('n', text('Four.'))))
+    expect(later.told).toEqual(['lineage.dangling-parent line 3'])
+    for (const { messages } of [own, later])
+      expect(script(messages).slice(0, 3)).toEqual(['user: One.', 'assistant: Two.', 'user: Three.'])
   })
 })
 
@@ -363,6 +373,34 @@ describe('a compaction', () => {
     )
     expect(script(messages)).toEqual(['user: Sum of sums.'])
     expect(session.surface.shadowed(session.surface.first!)).toHaveLength(2)
+  })
+
+  it.each(['API Error: 500 overloaded', 'Error generating summary: timed out', ' '])(
+    'did not happen where its summary is %j',
+    words => {
+      const found = told(
+        row('a', null, user('One.')),
+        row('b', 'a', answer('m', text('Two.'))),
+        row('c', null, boundary({ logicalParentUuid: 'b' })),
+        row('d', 'c', summary(words)),
+        row('e', 'd', user('Three.')),
+      )
+      expect(found.told).toEqual(['compaction.void-summary line 4'])
+      expect(script(found.messages)).toEqual(['user: One.', 'assistant: Two.', 'user: Three.'])
+    },
+  )
+
+  it('says that it names a row to keep that was never written', () => {
+    const compactMetadata = { preservedMessages: { anchorUuid: 'd', uuids: ['b', 'gone'] } }
+    const found = told(
+      row('a', null, user('One.')),
+      row('b', 'a', answer('m', text('Two.'))),
+      row('c', null, boundary({ logicalParentUuid: 'b', compactMetadata })),
+      row('d', 'c', summary('Sum.')),
+      row('e', 'd', user('Three.')),
+    )
+    expect(found.told).toEqual(['lineage.dangling-boundary line 3'])
+    expect(script(found.messages)).toEqual(['user: Sum.', 'assistant: Two.', 'user: Three.'])
   })
 
   it('keeps what it says it keeps, behind the summary', () => {

@@ -70,3 +70,17 @@ describe('an API history of Cline or Roo', () => {
     expect(script(messages)).toEqual(['user: Sum.', 'user: B.'])
   })
 })
+
+it('a summary that says nothing hides nothing', () => {
+  const hidden = { condenseParent: 'c' }
+  const { told, messages } = opened(
+    JSON.stringify([
+      user('Go.', hidden),
+      assistant([text('Gone.')], hidden),
+      user([text(' ')], { isSummary: true, condenseId: 'c' }),
+      user('On.'),
+    ]),
+  )
+  expect(told).toEqual(['compaction.void-summary messages[2]'])
+  expect(script(messages)).toEqual(['user: Go.', 'assistant: Gone.', 'user: On.'])
+})

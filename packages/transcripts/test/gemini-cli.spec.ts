@@ -170,3 +170,68 @@ it('says which results stand behind something else that was said', () => {
   const { findings } = opened(JSON.stringify({ ...meta, messages }))
   expect(findings).toEqual([{ code: 'order.result-not-leading', severity: 'error', where: 'messages[2]', ids: ['a'] }])
 })
+
+describe('calls and results without ids', () => {
+  const call = (p: number, name = 'ls') => ({ functionCall: { name, args: { p } } })
+  const given = (output: string, name = 'ls') => ({ functionResponse: { name, response: { output } } })
+
+  it('pair by name and order, as the API has it', () => {
+    const { messages, findings } = opened(
+      lines(
+        meta,
+        gemini('1', [call(1), call(2), call(3, 'cat')]),
+        says('2', 'user', [given('c', 'cat'), given('a'), given('b')]),
+      ),
+    )
+    expect(findings).toEqual([])
+    expect(script(messages)).toEqual([
+      'assistant: call-1 ls {"p":1} | call-2 ls {"p":2} | call-3 cat {"p":3}',
+      'tool: call-3 text c',
+      'tool: call-1 text a',
+      'tool: call-2 text b',
+    ])
+  })
+
+  it('pair where the program gave an id to the result only', () => {
+    const history = [
+      { role: 'user', parts: [{ text: 'List it.' }] },
+      { role: 'model', parts: [call(1)] },
+      { role: 'user', parts: [response('ls-17-ab', { output: 'x.txt' })] },
+    ]
+    expect(script(opened(JSON.stringify({ history })).messages).slice(1)).toEqual([
+      'assistant: call-1 ls {"p":1}',
+      'tool: call-1 text x.txt',
+    ])
+  })
+
+  it('are one with what the program recorded beside them', () => {
+    const { messages } = opened(
+      lines(
+        meta,
+        gemini('1', [call(1)], { toolCalls: [{ ...tool('a', [response('a', { output: 'x' })]), name: 'ls' }] }),
+      ),
+    )
+    expect(script(messages)).toEqual(['assistant: a ls {"p":1}', 'tool: a text x'])
+  })
+})
+
+describe('a chat that says more than is known', () => {
+  it('tells of a message of another type, and of parts that the API does not have', () => {
+    const { told, loss, messages } = opened(
+      lines(meta, says('1', 'thinker', [{ text: 'From later.' }]), gemini('2', [{ text: 'Here.' }, { later: 1 }])),
+    )
+    expect(told).toEqual(['record.unknown-type line 2'])
+    expect(loss.map(({ kind, where }) => [kind, where])).toEqual([
+      ['record', 'line 2'],
+      ['record', 'line 3'],
+    ])
+    expect(script(messages)).toEqual(['assistant: Here.'])
+  })
+
+  it('is known without its first line', () => {
+    expect(opened(lines(says('1', 'user', 'Go.'), gemini('2', [{ text: 'Here.' }])))).toMatchObject({
+      format: 'gemini-cli',
+      messages: [{ role: 'user' }, { role: 'assistant' }],
+    })
+  })
+})

@@ -461,6 +461,38 @@ describe('a damaged session', () => {
     expect(script(read.messages)).toEqual(['user: 1', 'user: 2', 'assistant: 3'])
   })
 
+  it('goes on before an entry that names itself as its parent', () => {
+    const { told, messages } = opened(
+      lines(HEADER, user('a', null, 'One.'), says('b', 'a', 'Two.'), user('c', 'c', 'Three.')),
+    )
+    expect(told).toEqual(['lineage.dangling-parent line 4'])
+    expect(script(messages)).toEqual(['user: One.', 'assistant: Two.', 'user: Three.'])
+  })
+
+  it('that was written twice counts once', () => {
+    const file = lines(HEADER, user('a', null, 'One.'), says('b', 'a', 'Two.'))
+    const { told, messages } = opened(file + file)
+    expect(told).toEqual(['file.second-header line 4', 'lineage.replayed-copy line 5', 'lineage.replayed-copy line 6'])
+    expect(script(messages)).toEqual(['user: One.', 'assistant: Two.'])
+  })
+
+  it('with another one behind it is the first of the two', () => {
+    const { findings, messages, held } = opened(
+      lines(
+        HEADER,
+        user('a', null, 'One.'),
+        { ...HEADER, id: 'other' },
+        user('b', null, 'Two.'),
+        says('c', 'b', 'No.'),
+      ),
+    )
+    expect(findings).toEqual([
+      { code: 'lineage.foreign-session', severity: 'error', where: 'line 3-5', sessionId: 'other', records: 3 },
+    ])
+    expect(script(messages)).toEqual(['user: One.'])
+    expect(held('import/pi.message')).toHaveLength(2)
+  })
+
   it('whose parents run in a circle ends', () => {
     expect(opened(lines(HEADER, user('a', 'b', '1'), user('b', 'a', '2'))).messages.length).toBeGreaterThan(0)
   })

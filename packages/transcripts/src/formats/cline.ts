@@ -6,7 +6,7 @@ import type { Place } from '../place.js'
 import { inputOfValue } from '../tool-input.js'
 import { vendorOf } from '../vendor.js'
 import { assistantPart, resultOf, userPart } from './anthropic-blocks.js'
-import { hiddenBy } from './cline/condensed.js'
+import { hiddenBy, isVoidSummaryMessage } from './cline/condensed.js'
 import { type FoundList, listsIn, type MessageList, openList } from './message-list.js'
 
 /** Cline and Roo: Anthropic messages with marks of their own, as a bare history or in the session file of the SDK. */
@@ -65,6 +65,11 @@ class ClineImport {
     const where = this.#list.where(index)
     if (!isObject(message)) {
       this.#into.lose({ kind: 'record', count: 1, reason: 'not a message', where })
+      return
+    }
+    if (isVoidSummaryMessage(message)) {
+      this.#into.report({ code: 'compaction.void-summary', severity: 'error', where })
+      this.#into.log.note('import/cline.summary', message as Record<string, JsonValue>, { where })
       return
     }
     const hider = hidden.get(index)

@@ -24,7 +24,14 @@ export const geminiCli: Format = {
 // --- internal ---
 
 function isLog({ records }: Head): boolean {
-  return records.some((record, i) => isPatch(record) || (i === 0 && isMetadata(record) && !('messages' in record)))
+  return records.some(
+    (record, i) => isPatch(record) || isAnswer(record) || (i === 0 && isMetadata(record) && !('messages' in record)),
+  )
+}
+
+/** Where the first line, with the metadata, is lost. */
+function isAnswer(value: Json): boolean {
+  return isMessage(value) && value.type === 'gemini' && typeof value.id === 'string' && 'timestamp' in value
 }
 
 function isMetadata(value: Json): boolean {

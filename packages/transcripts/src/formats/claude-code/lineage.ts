@@ -1,4 +1,5 @@
 import type { Finding } from '../../finding.js'
+import { isVoidSummary } from '../void-summary.js'
 import { widenStretch } from './kept-stretch.js'
 import type { RowIndex } from './row-index.js'
 import { FLAG, KIND } from './row-kinds.js'
@@ -116,16 +117,20 @@ export class Path {
     return parent < 0 || !this.#rows.is(parent, FLAG.boundary)
   }
 
-  /** The parent of a row of the path. One that was never written is the row before it in the file. */
+  /** The parent of a row of the path. One that was never written, or hangs under the row, is the row before it in the file. */
   #parentFor(row: number): number {
     const parent = this.parentOf(row)
-    if (parent >= 0 || this.#rows.parents[row]! < 0) return parent
-    const before = this.#rowBefore(row)
+    const isCycle = parent >= 0 && this.segments[parent]! >= 0
+    if (!isCycle && (parent >= 0 || this.#rows.parents[row]! < 0)) return parent
+    const before = this.#rowBeyond(row)
     this.#bridges.set(row, before)
-    this.#tell('lineage.dangling-parent', 'error', row, {
-      missing: String(this.#reader.record(row)?.parentUuid),
-      ...(before >= 0 && { bridgedTo: this.#reader.uuid(before) }),
-    })
+    if (isCycle && before < 0) this.#tell('lineage.cycle', 'info', row, {})
+    else {
+      this.#tell('lineage.dangling-parent', 'error', row, {
+        missing: String(this.#reader.record(row)?.parentUuid),
+        ...(before >= 0 && { bridgedTo: this.#reader.uuid(before) }),
+      })
+    }
     return before
   }
 
@@ -152,8 +157,8 @@ export class Path {
   #logicalParent(boundary: number): number {
     const name = this.#rows.logicalParents.get(boundary)
     const parent = name === undefined ? -1 : this.#rows.rowOf(name)
-    if (parent >= 0 && this.#members[parent] === 1 && parent !== boundary) return parent
-    const before = this.#rowBefore(boundary)
+    if (parent >= 0 && this.#members[parent] === 1 && this.segments[parent]! < 0) return parent
+    const before = this.#rowBeyond(boundary)
     if (name !== undefined) {
       this.#tell('lineage.dangling-boundary', 'error', boundary, {
         missing: String(this.#reader.record(boundary)?.logicalParentUuid),
@@ -175,7 +180,7 @@ export class Path {
   }
 
   #isVoid(summary: number): boolean {
-    return this.#rows.is(summary, FLAG.failed) || !/\S/.test(this.#reader.text(summary))
+    return this.#rows.is(summary, FLAG.failed) || isVoidSummary(this.#reader.text(summary))
   }
 
   /** The rows that a compaction kept, from the call on where it cut between a call and its result. */
@@ -203,8 +208,13 @@ export class Path {
   /** Rows before a boundary that stay live, in their order. */
   #preserved(boundary: number): number[] {
     const { ids, head, tail } = this.#reader.preserved(boundary)
-    if (ids.length > 0) return ids.map(id => this.#rows.rowNamed(id)).filter(row => row >= 0)
+    if (ids.length > 0) {
+      const gone = ids.find(id => this.#rows.rowNamed(id) < 0)
+      if (gone !== undefined) this.#tellGone(boundary, gone)
+      return ids.map(id => this.#rows.rowNamed(id)).filter(row => row >= 0)
+    }
     const first = this.#rows.rowNamed(head)
+    if (head !== undefined && first < 0) this.#tellGone(boundary, head)
     const chain: number[] = []
     const seen = new Set<number>()
     for (let row = this.#rows.rowNamed(tail); row >= 0 && !seen.has(row); row = this.parentOf(row)) {
@@ -213,6 +223,18 @@ export class Path {
       if (row === first) return chain.reverse()
     }
     return []
+  }
+
+  /** Of the rows that a compaction says it kept, one was never written. */
+  #tellGone(boundary: number, missing: unknown): void {
+    this.#tell('lineage.dangling-boundary', 'error', boundary, { missing: String(missing) })
+  }
+
+  /** The nearest row before it that does not lie on the path. */
+  #rowBeyond(row: number): number {
+    let before = this.#rowBefore(row)
+    while (before >= 0 && this.segments[before]! >= 0) before = this.#rowBefore(before)
+    return before
   }
 
   /** The row of the tree before it in the file, of the same session. */

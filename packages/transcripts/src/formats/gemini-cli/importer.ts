@@ -1,4 +1,12 @@
-import type { AssistantPart, JsonObject, ProviderOptions, Usage, UserPart } from '@palimpsest/session'
+import type {
+  AssistantPart,
+  JsonObject,
+  JsonValue,
+  ProviderOptions,
+  ToolCallPart,
+  Usage,
+  UserPart,
+} from '@palimpsest/session'
 import type { Import } from '../../format.js'
 import { isObject, type Json, listOf, numberOf, objectsOf, stringOf, timeOf } from '../../json/shapes.js'
 import type { Replaced } from '../../log-builder.js'
@@ -18,6 +26,9 @@ export class GeminiImport {
   readonly #into: Import
   /** Where a result turn answers a call, by the call's id. */
   readonly #recorded = new Map<string, string>()
+  /** Calls of the last answer that made some and that no recorded turn has answered. */
+  #open: { id: string; name: string; hasId: boolean }[] = []
+  #unnamed = 0
   readonly #isDocument: boolean
 
   constructor(into: Import, { isDocument }: { isDocument: boolean }) {
@@ -49,7 +60,16 @@ export class GeminiImport {
     const type = stringOf(value.type) ?? stringOf(value.role)
     if (type === 'user') this.#user(entry, replacing)
     else if (MODELS.has(type ?? '')) this.#model(entry, replacing)
-    else this.#note(type ?? 'unknown', entry)
+    else this.#other(type ?? 'unknown', entry)
+  }
+
+  /** Words of the program itself are no part of the conversation. */
+  #other(type: string, entry: Entry): void {
+    this.#note(type, entry)
+    if (PROGRAM.has(type) || partsOf(entry.value).length === 0) return
+    const { where } = entry
+    this.#into.report({ code: 'record.unknown-type', severity: 'info', where, type })
+    this.#into.lose({ kind: 'record', count: 1, reason: 'a message of an unknown type', where })
   }
 
   /** What was taken back is said, and then replaced by what was said in its place. */
@@ -65,7 +85,7 @@ export class GeminiImport {
   }
 
   #user(entry: Entry, replacing: Replaced | undefined): void {
-    const { value, where } = entry
+    const { value } = entry
     const time = timeOf(value.timestamp)
     const said: Placed<UserPart>[] = []
     this.#reportOrder(entry)
@@ -75,7 +95,7 @@ export class GeminiImport {
       else said.push({ part: userPart(part), where: at })
     }
     if (said.length === 0 && partsOf(value).length > 0) return
-    const place = { where, parts: said.map(each => each.where), time }
+    const place = { where: this.#innermost(entry), parts: said.map(each => each.where), time }
     this.#into.log.user(
       said.map(({ part }) => part),
       place,
@@ -94,19 +114,30 @@ export class GeminiImport {
   }
 
   #response(response: Json, place: Place): void {
-    this.#into.log.result({ toolCallId: stringOf(response.id) ?? '', ...responseOf(response) }, place)
+    this.#into.log.result({ toolCallId: this.#answered(response), ...responseOf(response) }, place)
+  }
+
+  /** By id; where call or response has none, as the API allows, by name and order. */
+  #answered({ id, name }: Json): string {
+    const own = stringOf(id) ?? ''
+    const byId = this.#open.findIndex(call => call.hasId && call.id === own)
+    const byName = this.#open.findIndex(call => call.name === name && !(call.hasId && own !== ''))
+    const [call] = this.#open.splice(byId >= 0 ? byId : byName, byId < 0 && byName < 0 ? 0 : 1)
+    return call?.id ?? own
   }
 
   #model(entry: Entry, replacing: Replaced | undefined): void {
     const { value, where } = entry
     const time = timeOf(value.timestamp)
     const parts = this.#modelParts(entry)
+    const calls = parts.flatMap(({ part }) => (part.type === 'tool-call' ? [part] : []))
+    if (calls.length > 0) this.#open = calls.map(call => this.#named(call))
     const model = stringOf(value.model)
     if (listOf(value.thoughts).length > 0) {
       this.#into.log.note('import/gemini-cli.thoughts', { thoughts: value.thoughts } as JsonObject, { where, time })
     }
     this.#into.about({ vendor: 'google', ...(model !== undefined && { model }) })
-    const place = { where, parts: parts.map(each => each.where), time }
+    const place = { where: this.#innermost(entry), parts: parts.map(each => each.where), time }
     this.#into.log.assistant(
       parts.map(({ part }) => part),
       place,
@@ -120,16 +151,28 @@ export class GeminiImport {
     for (const [i, call] of objectsOf(value.toolCalls)) this.#besideCall(call, this.#below(where, `toolCalls[${i}]`))
   }
 
+  /** A call without an id gets one of its own. */
+  #named(call: ToolCallPart): { id: string; name: string; hasId: boolean } {
+    const hasId = call.toolCallId !== ''
+    if (!hasId && call.toolName !== '') call.toolCallId = `call-${++this.#unnamed}`
+    return { id: call.toolCallId, name: call.toolName, hasId }
+  }
+
   #modelParts(entry: Entry): Placed<AssistantPart>[] {
     const { value, where } = entry
-    const parts = partsOf(value).map(([i, part]): Placed<AssistantPart> => {
+    const recorded = objectsOf(value.toolCalls).map(([, call]) => call)
+    const parts = partsOf(value).flatMap(([i, part]): Placed<AssistantPart>[] => {
       const path = [keyOf(value), i, 'functionCall', 'args']
-      return { part: modelPart(part, isList(value) ? entry.rawAt(path) : undefined), where: this.#partPlace(entry, i) }
+      const own = modelPart(withRecordedId(part, recorded), isList(value) ? entry.rawAt(path) : undefined)
+      const at = this.#partPlace(entry, i)
+      if (own !== undefined) return [{ part: own, where: at }]
+      this.#into.lose({ kind: 'record', count: 1, reason: 'not a content part', where: at })
+      return []
     })
     const known = new Set(parts.flatMap(({ part }) => (part.type === 'tool-call' ? [part.toolCallId] : [])))
     const calls = objectsOf(value.toolCalls).flatMap(([i, call]): Placed<AssistantPart>[] => {
       if (known.has(stringOf(call.id) ?? '')) return []
-      const part = callPart(call, {}, entry.rawAt(['toolCalls', i, 'args']))
+      const part = callPart(call, signatureOf(call), entry.rawAt(['toolCalls', i, 'args']))
       return [{ part, where: this.#below(where, `toolCalls[${i}]`) }]
     })
     // Nothing said beside calls is no text.
@@ -160,6 +203,12 @@ export class GeminiImport {
     return isList(value) ? this.#below(where, `${keyOf(value)}[${index}]`) : this.#below(where, keyOf(value))
   }
 
+  /** Of a message with nothing in it, the list that is empty. */
+  #innermost({ value, where }: Entry): string {
+    const content = value[keyOf(value)]
+    return Array.isArray(content) && content.length === 0 ? this.#below(where, keyOf(value)) : where
+  }
+
   /** A record of a log has one place. */
   #below(where: string, path: string): string {
     return this.#isDocument ? `${where}.${path}` : where
@@ -167,6 +216,18 @@ export class GeminiImport {
 }
 
 const MODELS = new Set(['gemini', 'model', 'assistant'])
+const PROGRAM = new Set(['info', 'warning', 'error'])
+/** What a part of the API may hold beside text and calls. */
+const DATA = ['inlineData', 'fileData', 'executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse'] as const
+
+/** A call that the API gave no id has the one under which its result is kept. */
+function withRecordedId(part: Json, recorded: Json[]): Json {
+  const call = part.functionCall
+  if (!isObject(call)) return part
+  const at = recorded.findIndex(({ id, name }) => (stringOf(call.id) ? id === call.id : name === call.name))
+  const [own] = at < 0 ? [] : recorded.splice(at, 1)
+  return stringOf(call.id) || own === undefined ? part : { ...part, functionCall: { ...call, id: own.id } }
+}
 
 /** Messages of the chat have `content`, contents of a checkpoint `parts`. */
 function keyOf(value: Json): 'content' | 'parts' {
@@ -192,16 +253,19 @@ function userPart(part: Json): UserPart {
   return media ?? { type: 'text', text: stringOf(part.text) ?? JSON.stringify(part) }
 }
 
-function modelPart(part: Json, raw: string | undefined): AssistantPart {
+/** `undefined` for what the API knows no part of. */
+function modelPart(part: Json, raw: string | undefined): AssistantPart | undefined {
   const options = signatureOf(part)
   if (isObject(part.functionCall)) return callPart(part.functionCall, options, raw)
-  if (typeof part.text !== 'string')
+  if (typeof part.text !== 'string') {
+    if (DATA.filter(name => isObject(part[name])).length !== 1) return undefined
     return { type: 'text', text: '', providerOptions: { google: { part: part as JsonObject } } }
+  }
   if (part.thought === true) return { type: 'reasoning', text: part.text, ...options }
   return { type: 'text', text: part.text, ...options }
 }
 
-function callPart({ id, name, args }: Json, options: WithOptions, raw: string | undefined): AssistantPart {
+function callPart({ id, name, args }: Json, options: WithOptions, raw: string | undefined): ToolCallPart {
   return {
     type: 'tool-call',
     toolCallId: stringOf(id) ?? '',
@@ -216,14 +280,16 @@ interface WithOptions {
 }
 
 function signatureOf({ thoughtSignature }: Json): WithOptions {
-  return typeof thoughtSignature === 'string' ? { providerOptions: { google: { thoughtSignature } } } : {}
+  if (thoughtSignature === undefined || thoughtSignature === null) return {}
+  return { providerOptions: { google: { thoughtSignature: thoughtSignature as JsonValue } } }
 }
 
 function mediaPart({ inlineData, fileData }: Json): UserPart | undefined {
-  if (isObject(inlineData) && typeof inlineData.data === 'string') {
+  if (isObject(inlineData)) {
     const mediaType = stringOf(inlineData.mimeType) ?? 'application/octet-stream'
-    if (mediaType.startsWith('image/')) return { type: 'image', image: inlineData.data, mediaType }
-    return { type: 'file', data: inlineData.data, mediaType }
+    const data = stringOf(inlineData.data) ?? ''
+    if (mediaType.startsWith('image/')) return { type: 'image', image: data, mediaType }
+    return { type: 'file', data, mediaType }
   }
   if (isObject(fileData) && typeof fileData.fileUri === 'string') {
     return {

@@ -5,6 +5,7 @@ import { isObject, type Json, numberOf, objectsOf, stringOf, timeOf } from '../.
 import type { Replaced } from '../../log-builder.js'
 import type { Place } from '../../place.js'
 import { vendorOf } from '../../vendor.js'
+import { isVoidSummary } from '../void-summary.js'
 import { assistantPart, filePart, isInlined, toolOutput } from './parts.js'
 
 interface Message {
@@ -102,7 +103,7 @@ export class OpencodeImport {
     const { where, info, parts, time } = message
     const texts = parts.flatMap(([i, part]) => (part.type === 'text' ? [{ i, text: stringOf(part.text) ?? '' }] : []))
     const isDone = Boolean(info.finish) || (isObject(info.time) && typeof info.time.completed === 'number')
-    const isWhole = isDone && info.error === undefined && texts.some(({ text }) => /\S/.test(text))
+    const isWhole = isDone && info.error === undefined && !isVoidSummary(texts.map(({ text }) => text).join(''))
     for (const [, part] of parts) if (part.type !== 'text' || !isWhole) this.#note(String(part.type), part, message)
     if (!isWhole) {
       this.#into.report({ code: 'compaction.void-summary', severity: 'error', where })

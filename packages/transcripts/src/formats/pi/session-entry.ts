@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isObject, type Json, objectsOf, stringOf } from '../../json/shapes.js'
 import type { LineRecord } from '../../records.js'
+import { isVoidSummary } from '../void-summary.js'
 
 /** What the tree of a file needs to know of an entry; the entry itself is read again when its turn comes. */
 export interface Entry {
@@ -75,7 +76,7 @@ function callsOf({ role, content }: Json): readonly string[] {
 
 function compactionOf({ summary, firstKeptEntryId, firstKeptEntryIndex }: Json): Entry['compaction'] {
   return {
-    isVoid: isBlank(summary),
+    isVoid: isVoidSummary(stringOf(summary) ?? ''),
     ...(typeof firstKeptEntryId === 'string' && { keepId: firstKeptEntryId }),
     ...(Number.isInteger(firstKeptEntryIndex) && { keepIndex: firstKeptEntryIndex as number }),
   }

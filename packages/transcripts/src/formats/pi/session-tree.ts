@@ -27,14 +27,39 @@ export function readTree(records: Iterable<LineRecord>, report: (finding: Findin
       entries.length = 0
     } else entries.push(entryOf(record, `${String(header?.id ?? 'session')}/${entries.length}`))
   }
-  const hasIds = entries.some(({ hasId }) => hasId)
-  const path = hasIds ? new TreeWalk(header, entries, report).path() : entries.map((_, i) => i)
+  const own = ownEntries(header, entries, report)
+  const hasIds = own.some(i => entries[i]!.hasId)
+  const path = hasIds ? new TreeWalk(header, entries, own, report).path() : own
   const places = new Int32Array(entries.length).fill(-1)
   for (const [at, index] of path.entries()) places[index] = at
   return { header, headerAt, entries: withoutRepeats(entries, path), path, places }
 }
 
 // --- internal ---
+
+/** All but what stands behind the header of another session, and headers. */
+function ownEntries(header: Json | undefined, entries: readonly Entry[], report: (finding: Finding) => void): number[] {
+  const own: number[] = []
+  let foreign: { sessionId: string; from: number; records: number } | undefined
+  const tell = (to: number) => {
+    if (foreign === undefined) return
+    const { from, sessionId, records } = foreign
+    const where = from === to ? `line ${from}` : `line ${from}-${to}`
+    report({ code: 'lineage.foreign-session', severity: 'error', where, sessionId, records })
+  }
+  for (const [i, { type, id, line }] of entries.entries()) {
+    if (type === HEADER && header !== undefined) {
+      tell(entries[i - 1]?.line ?? line)
+      foreign = id === header.id ? undefined : { sessionId: id, from: line, records: 1 }
+      if (foreign === undefined) report({ code: 'file.second-header', severity: 'info', where: `line ${line}` })
+    } else if (foreign === undefined) own.push(i)
+    else foreign.records += 1
+  }
+  tell(entries.at(-1)?.line ?? 0)
+  return own
+}
+
+const HEADER = 'session'
 
 /** A command that the user ran by hand, and that gave the same output again further on, is shown where it was run last. */
 function withoutRepeats(entries: Entry[], path: readonly number[]): Entry[] {
@@ -57,18 +82,20 @@ class TreeWalk {
   constructor(
     private readonly header: Json | undefined,
     private readonly entries: readonly Entry[],
+    /** The entries of this session, by their indices. */
+    private readonly own: readonly number[],
     private readonly report: (finding: Finding) => void,
   ) {}
 
   path(): number[] {
     const { entries } = this
-    for (const [i, entry] of entries.entries()) this.#index(entry, i)
+    for (const i of this.own) this.#index(entries[i]!, i)
     const path: number[] = []
     const seen = new Set<number>()
-    for (let at = this.#leaf(); at !== undefined && !seen.has(at); ) {
+    for (let at = this.#leaf(); at !== undefined; ) {
       seen.add(at)
       path.push(at)
-      const parent = this.#parentOf(at)
+      const parent = this.#parentOf(at, seen)
       // What has no id can be nobody's parent: it stands on the way where it lies on it.
       for (let i = at - 1; i > (parent ?? -1) && !entries[i]!.hasId; i--) path.push(i)
       at = parent
@@ -92,28 +119,33 @@ class TreeWalk {
   }
 
   #leaf(): number | undefined {
-    for (let i = this.entries.length - 1; i >= 0; i--) if (!this.#copies.has(i)) return i
-    return undefined
+    return this.own.findLast(i => !this.#copies.has(i))
   }
 
-  #parentOf(i: number): number | undefined {
+  #parentOf(i: number, seen: ReadonlySet<number>): number | undefined {
     const { parentId, line, id, hasId } = this.entries[i]!
     if (parentId === null) return undefined
-    if (parentId === undefined) return hasId ? undefined : this.#before(i)
+    if (parentId === undefined) return hasId ? undefined : this.#before(i, seen)
     const parent = this.#byId.get(parentId)
     const where = `line ${line}`
-    if (parent === undefined) {
-      const before = this.#before(i)
+    const isCycle = parent !== undefined && seen.has(parent)
+    if (parent === undefined || isCycle) {
+      const before = this.#before(i, seen)
       const bridge = before === undefined ? {} : { bridgedTo: this.entries[before]!.id }
-      this.report({ code: 'lineage.dangling-parent', severity: 'error', where, missing: parentId, ...bridge })
+      if (isCycle && before === undefined) this.report({ code: 'lineage.cycle', severity: 'info', where })
+      else this.report({ code: 'lineage.dangling-parent', severity: 'error', where, missing: parentId, ...bridge })
       return before
     }
     if (parent > i) this.report({ code: 'order.clock-disagrees', severity: 'error', where, id, parent: parentId })
     return parent
   }
 
-  #before(i: number): number | undefined {
-    for (let at = i - 1; at >= 0; at--) if (!this.#copies.has(at) && this.entries[at]!.hasId) return at
+  /** Of what is not on the way already. */
+  #before(i: number, seen: ReadonlySet<number>): number | undefined {
+    for (let at = i - 1; at >= 0; at--) {
+      const isOwn = this.#byId.get(this.entries[at]!.id) === at
+      if (isOwn && this.entries[at]!.hasId && !seen.has(at)) return at
+    }
     return undefined
   }
 }
