@@ -1,3 +1,4 @@
+export { readDocument } from './document.js'
 export { EXPORTERS, type ExportEntry, type Exported, type Exporter, type ExportInput, exportTo } from './export.js'
 export type { Finding, Loss, LossKind, Severity } from './finding.js'
 export { type About, FORMAT_NAMES, type FormatName } from './format.js'
