@@ -44,6 +44,15 @@ export function isLosslessNumber(value: unknown): value is number {
   return Number.isFinite(value) && !Object.is(value, -0)
 }
 
+/** Whether these are small whole numbers, as seqs are: a plain loop, as there may be as many as events in a log. */
+export function areIndices(values: readonly unknown[]): boolean {
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]
+    if (typeof value !== 'number' || value >>> 0 !== value || (value === 0 && Object.is(value, -0))) return false
+  }
+  return true
+}
+
 /** Whether something other than elements hangs on an array; symbols and enumerable names only. */
 export function hasVisibleExtras(array: readonly unknown[], values: readonly unknown[]): boolean {
   return values.length !== array.length || Object.getOwnPropertySymbols(array).length > 0

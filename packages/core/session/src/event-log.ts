@@ -70,6 +70,10 @@ export class ColdLog implements LogBase {
     private readonly seal: (source: unknown, seq: number) => SessionEvent,
   ) {}
 
+  has(seq: number): boolean {
+    return this.#known.has(seq)
+  }
+
   /** Puts in an event that came with the landmarks. */
   keep(event: SessionEvent): void {
     this.#known.set(event.seq, event)

@@ -1,13 +1,15 @@
-import { isLosslessNumber, MAX_DEPTH } from './admission.js'
+import { areIndices, isLosslessNumber, MAX_DEPTH } from './admission.js'
 
 /**
  * `JSON.parse`, with the result deeply frozen where it stands. What comes out of a text has no getter, no
  * Proxy and no other owner, so an event that a store parses with this goes into a session as it is,
  * where others are copied. What JSON loses (`-0`, `1e999`) or nests too deep is not vouched for: the seal
  * then looks at it as at any other value, and refuses it with its place. Throws what `JSON.parse` throws.
+ * `complete` may put in values that were parsed as well, before anything is frozen.
  */
-export function parseFrozen(text: string): unknown {
+export function parseFrozen(text: string, complete?: (value: unknown) => void): unknown {
   const value: unknown = JSON.parse(text)
+  complete?.(value)
   if (typeof value === 'object' && value !== null && freezeParsed(value, 0)) vouched.add(value)
   return value
 }
@@ -25,11 +27,13 @@ const vouched = new WeakSet<object>()
 function freezeParsed(container: object, level: number): boolean {
   if (level > MAX_DEPTH) return false
   const values: readonly unknown[] = Array.isArray(container) ? container : Object.values(container)
-  for (let i = 0; i < values.length; i++) {
-    const value = values[i]
-    if (typeof value === 'number') {
-      if (!isLosslessNumber(value)) return false
-    } else if (typeof value === 'object' && value !== null && !freezeParsed(value, level + 1)) return false
+  if (values !== container || !areIndices(values)) {
+    for (let i = 0; i < values.length; i++) {
+      const value = values[i]
+      if (typeof value === 'number') {
+        if (!isLosslessNumber(value)) return false
+      } else if (typeof value === 'object' && value !== null && !freezeParsed(value, level + 1)) return false
+    }
   }
   Object.freeze(container)
   return true

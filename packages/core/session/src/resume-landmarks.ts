@@ -20,13 +20,18 @@ export function indexLandmarks(landmarks: SessionLandmarks, length: number): Lan
   return index
 }
 
-/** The events that came with the landmarks, each once, by seq. */
-export function givenEvents({ surface, headers, open }: SessionLandmarks, length: number): Map<number, SessionEvent> {
-  const given = new Map([...surface, ...headers, ...open].map(event => [event.seq, event]))
-  for (const seq of given.keys()) {
-    if (!isSeqBelow(length, seq)) failLandmarks(`events below the length ${length}`, String(seq))
+/** Hands on the events that came with the landmarks, in no order; one may come twice. */
+export function eachGiven(
+  { surface, headers, open }: SessionLandmarks,
+  length: number,
+  onEvent: (event: SessionEvent) => void,
+): void {
+  for (const events of [surface, headers, open]) {
+    for (const event of events) {
+      if (!isSeqBelow(length, event.seq)) failLandmarks(`events below the length ${length}`, String(event.seq))
+      onEvent(event)
+    }
   }
-  return given
 }
 
 /** What came as visible is what the markers fold to. */

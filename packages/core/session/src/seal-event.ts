@@ -1,4 +1,4 @@
-import { describe, hasVisibleExtras, isLosslessNumber, isPlainObject, sealJson } from './admission.js'
+import { areIndices, describe, hasVisibleExtras, isLosslessNumber, isPlainObject, sealJson } from './admission.js'
 import { SessionError, type SessionErrorCode } from './errors.js'
 import { isKnownType, roleOf } from './event-types.js'
 import type { RestoreOp, SessionEvent, SurfaceOp } from './events.js'
@@ -31,6 +31,12 @@ export function sealEvent(type: string, data: unknown, intent: unknown, seq: num
  */
 export function sealStored(source: unknown, seq: number, acceptUnknown: ReadonlySet<string>): SessionEvent {
   if (!isPlainObject(source)) fail('SEED_INVALID', `expected an event object, found ${describe(source)}`)
+  const isFrozen = isParsedFrozen(source)
+  if (isFrozen && isAsWritten(source, seq)) {
+    checkType(source.type, source, acceptUnknown.has(source.type))
+    checkData(source.type, source.data)
+    return source as unknown as SessionEvent
+  }
   const members = readMembers(source, EVENT_MEMBERS, 'SEED_INVALID')
   const { type, time } = members
   if (typeof type !== 'string') fail('SEED_INVALID', `type: expected a string, found ${describe(type)}`)
@@ -38,7 +44,6 @@ export function sealStored(source: unknown, seq: number, acceptUnknown: Readonly
     fail('SEED_INVALID', `seq: expected ${seq}, found ${describe(members.seq)}; seqs count from 0 without gaps`)
   }
   if (!isLosslessNumber(time)) fail('SEED_INVALID', `time: expected epoch ms, found ${describe(time)}`)
-  const isFrozen = isParsedFrozen(source)
   const marks = sealMarks(members, isFrozen)
   checkType(type, marks, acceptUnknown.has(type))
   return buildEvent(seq, time, type, isFrozen ? (members.data as JsonValue) : sealJson(members.data, 'data'), marks)
@@ -59,6 +64,29 @@ export function locate(error: unknown, path: string, unreadable: SessionErrorCod
 }
 
 // --- internal ---
+
+/** What `buildEvent` would make of it, member by member, but for what its type asks. */
+interface AsWritten {
+  readonly type: string
+  readonly data: JsonValue
+  readonly sourceEventSeqs?: readonly number[]
+  readonly surfaceOp?: 'append'
+}
+
+const WRITTEN_ORDER = ['seq', 'time', 'type', 'data', 'sourceEventSeqs', 'surfaceOp']
+
+/** Of frozen JSON; what is not plainly so is for the general way to judge. */
+function isAsWritten(source: Members, seq: number): source is AsWritten {
+  const { time, type, data, sourceEventSeqs: sources, surfaceOp } = source
+  if (source.seq !== seq || typeof time !== 'number' || typeof type !== 'string' || data === undefined) return false
+  if (sources !== undefined && !(Array.isArray(sources) && sources.length > 0 && areIndices(sources))) return false
+  if (surfaceOp !== undefined && surfaceOp !== 'append') return false
+  let at = 0
+  for (const key in source) {
+    while (at < WRITTEN_ORDER.length && WRITTEN_ORDER[at] !== key) at++
+  }
+  return at < WRITTEN_ORDER.length
+}
 
 function buildEvent(seq: number, time: number, type: string, data: JsonValue, marks: Marks): SessionEvent {
   checkData(type, data)
@@ -122,9 +150,11 @@ function sealSeqs(value: unknown, isFrozen: boolean): readonly number[] {
     fail('PROVENANCE_INVALID', `${where}: expected elements only, found a hole or an extra property`)
   if (seqs.length === 0)
     fail('PROVENANCE_INVALID', `${where}: expected at least one seq, found []; leave the member out`)
-  for (const seq of seqs) {
-    if (!isSeq(seq))
-      fail('PROVENANCE_INVALID', `${where}: expected seqs (whole numbers from 0), found ${describe(seq)}`)
+  if (!areIndices(seqs)) {
+    for (const seq of seqs) {
+      if (!isSeq(seq))
+        fail('PROVENANCE_INVALID', `${where}: expected seqs (whole numbers from 0), found ${describe(seq)}`)
+    }
   }
   return Object.freeze(seqs as number[])
 }

@@ -9,7 +9,7 @@ import type { Message } from './messages.js'
 import type { ModelRequest, RequestHeader } from './model.js'
 import { type ErrorListener, Observers, type SessionListener } from './observers.js'
 import { Projection } from './projection.js'
-import { checkAgainst, checkVisible, givenEvents, indexLandmarks } from './resume-landmarks.js'
+import { checkAgainst, checkVisible, eachGiven, indexLandmarks } from './resume-landmarks.js'
 import { locate, sealEvent, sealStored } from './seal-event.js'
 import {
   applySurface,
@@ -104,7 +104,9 @@ export class Session {
       }
     }
     const cold = new ColdLog(length, options.load, seal)
-    for (const [seq, event] of givenEvents(landmarks, length)) cold.keep(seal(event, seq))
+    eachGiven(landmarks, length, event => {
+      if (!cold.has(event.seq)) cold.keep(seal(event, event.seq))
+    })
     const session = new Session(sealHeader(options.header, undefined, Date.now), new EventLog(cold), index, options)
     checkVisible(session.#surface.seqs(), landmarks.surface)
     if (options.readOnly)

@@ -47,6 +47,25 @@ describe('parseFrozen', () => {
     expect(admit(other).data).not.toBe(other.data)
   })
 
+  test('an event as it is written enters the log as it is; members in another order are put in theirs', () => {
+    const members = ['"seq":0', '"time":1', '"type":"user/message"', '"data":{"message":{"role":"user","content":[]}}']
+    const texts = [...members, '"surfaceOp":"append"']
+    const [written, other] = [texts, texts.toReversed()].map(list => parsed(`{${list.join()}}`))
+    expect(admit(written!)).toBe(written)
+    expect(admit(other!)).not.toBe(other)
+    expect(JSON.stringify(admit(other!))).toBe(JSON.stringify(written))
+  })
+
+  test('what is put in before it is frozen is frozen as well', () => {
+    const put = (x: string) =>
+      parseFrozen(textWith('null'), value => {
+        ;(value as { data: { x: unknown } }).data.x = JSON.parse(x)
+      }) as SessionEvent
+    expect(put('[{"y":1}]')).toEqual(JSON.parse(textWith('[{"y":1}]')))
+    expect(isDeeplyFrozen(put('[{"y":1}]'))).toBe(true)
+    expect(refusal(() => admit(put('[-0]'))).code).toBe('NOT_LOSSLESS_JSON')
+  })
+
   test('vouches for nothing below the value itself', () => {
     const { data } = parsed(textWith('{}'))
     expect(admit({ seq: 0, time: 1, type: 'turn/start', data } as SessionEvent).data).not.toBe(data)
@@ -58,10 +77,12 @@ describe('an event from parseFrozen is refused like any other', () => {
 
   test.each([
     ['-0', textWith('-0')],
+    ['-0 among whole numbers', textWith('[0,1,4294967296,-0]')],
     ['1e999', textWith('[{"y":1e999}]')],
     ['too many levels', textWith(nested(MAX_DEPTH))],
     ['an unknown member', textWith('1', ',"y":1')],
     ['a source that is no seq', textWith('1', ',"surfaceOp":"append","sourceEventSeqs":[0.5]')],
+    ['-0 as a source', textWith('1', ',"surfaceOp":"append","sourceEventSeqs":[-0]')],
     ['sources that are no list', textWith('1', ',"surfaceOp":"append","sourceEventSeqs":{"0":0}')],
     ['no sources', textWith('1', ',"surfaceOp":"append","sourceEventSeqs":[]')],
     ['marks on what is log-only', textWith('1', ',"surfaceOp":"append"')],
