@@ -243,9 +243,30 @@ describe('a compaction', () => {
     expect(script(read.messages)).toEqual(['user: First.', 'tool: c9 text late'])
   })
 
-  it('with an empty history leaves a word in its place', () => {
+  it('with an empty history and no summary did not happen', () => {
     const read = opened(lines(...before, record('compacted', { message: '', replacement_history: [] })))
-    expect(script(read.messages)).toEqual(['user: Earlier turns were removed.'])
+    expect(read.told).toEqual(['compaction.void-summary line 9'])
+    expect(read.messages).toHaveLength(4)
+  })
+
+  it('that cut the call of an output off keeps it', () => {
+    const summary = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Sum.' }] }
+    const kept = { type: 'function_call_output', call_id: 'c1', output: 'ok' }
+    const loop = [META, context('gpt-5'), ...typed('First.'), call('c1')]
+    const later = opened(lines(...loop, record('compacted', { message: 'Sum.' }), output('c1', 'ok')))
+    const inside = opened(
+      lines(...loop, output('c1', 'ok'), record('compacted', { message: '', replacement_history: [kept, summary] })),
+    )
+    expect(script(later.messages)).toEqual([
+      'user: First.',
+      'user: Sum.',
+      'assistant: c1 exec {"cmd":"ls"}',
+      'tool: c1 text ok',
+    ])
+    expect(script(inside.messages)).toEqual(['assistant: c1 exec {"cmd":"ls"}', 'tool: c1 text ok', 'user: Sum.'])
+    const cut = { code: 'compaction.cut-inside-pair', severity: 'error', movedTo: 'line 5' }
+    expect(later.findings).toEqual([{ ...cut, where: 'line 6', cut: 'line 7' }])
+    expect(inside.findings).toEqual([{ ...cut, where: 'line 7', cut: 'line 7' }])
   })
 })
 
@@ -314,6 +335,42 @@ describe('a damaged or old rollout', () => {
     const read = opened(lines(...numbered))
     expect(read.findings).toMatchObject([{ code: 'ordinal.repeat', where: 'line 4', ordinal: 2 }])
     expect(read.messages).toHaveLength(4)
+  })
+
+  it('has a line twice: it counts once', () => {
+    const twice = answered('One.')
+    const read = opened(lines(META, context('gpt-5'), ...typed('First.'), twice, twice, { ...answered('One.') }))
+    expect(read.findings).toEqual([{ code: 'lineage.replayed-copy', severity: 'error', where: 'line 6', of: 'line 5' }])
+    expect(script(read.messages)).toEqual(['user: First.', 'assistant: One.', 'assistant: One.'])
+  })
+
+  it('whose last record lacks no more than its last brace does without it', () => {
+    const file = lines(META, context('gpt-5'), ...typed('First.'), answered('One.'))
+    const read = opened(file.slice(0, -2))
+    expect(read.told).toEqual(['file.torn-record line 5'])
+    expect(script(read.messages)).toEqual(['user: First.'])
+  })
+
+  it('with another session behind it sets that apart; a parent that it names first is none', () => {
+    const other = (id: string) => record('session_meta', { id })
+    const read = opened(lines(META, other('parent'), ...typed('First.'), other('parent'), ...typed('Second.')))
+    expect(read.told).toEqual([])
+    const stranger = opened(lines(META, ...typed('First.'), other('x'), ...typed('No.'), META, ...typed('Second.')))
+    expect(stranger.findings).toEqual([
+      { code: 'lineage.foreign-session', severity: 'error', where: 'line 4-6', sessionId: 'x', records: 3 },
+    ])
+    expect(script(stranger.messages)).toEqual(['user: First.', 'user: Second.'])
+  })
+
+  it('tells of an item that says something in a way that is not known', () => {
+    const read = opened(lines(META, ...typed('First.'), item({ type: 'later', text: 'From later.' })))
+    expect(read.told).toEqual(['record.unknown-type line 4'])
+    expect(read.loss).toMatchObject([{ kind: 'record', where: 'line 4' }])
+  })
+
+  it('has a message without content', () => {
+    const empty = item({ type: 'message', role: 'assistant', content: [] })
+    expect(opened(lines(META, ...typed('First.'), empty)).messages.at(-1)).toMatchObject({ content: [] })
   })
 
   it('from before there were wrappers holds bare items', () => {

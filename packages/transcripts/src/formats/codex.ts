@@ -1,11 +1,11 @@
 import type { Format, Head, Import } from '../format.js'
-import type { Json } from '../json/shapes.js'
+import { isObject, type Json, stringOf, timeOf } from '../json/shapes.js'
 import { LogBuilder } from '../log-builder.js'
-import { readRecords } from '../records.js'
+import { type LineRecord, readRecords } from '../records.js'
 import { bytesSource } from '../source.js'
 import { decompressed } from './codex/compressed-rollout.js'
-import { RolloutImport } from './codex/rollout-import.js'
-import { isBare, isRollout, isWrapped } from './codex/rollout-record.js'
+import { type CutCall, RolloutImport } from './codex/rollout-import.js'
+import { isBare, isRollout, isWrapped, rolloutRecord } from './codex/rollout-record.js'
 import { isCompressed } from './dsh/frames.js'
 
 /** Codex rollouts: a file with a record per line, the model's history (`response_item`) beside the UI's (`event_msg`). */
@@ -43,18 +43,39 @@ function importCodex(into: Import): void {
 }
 
 function importLines(into: Import): void {
-  const rollout = new RolloutImport(into, linesRolledBack(into))
+  const rollout = new RolloutImport(into, linesRolledBack(into), callsOf(into))
   for (const record of rolloutRecords(into)) rollout.record(record)
   rollout.finish()
 }
 
-function rolloutRecords({ source, report }: Pick<Import, 'source' | 'report'>) {
+/** Items stand bare in old files only: in others one that is cut free of its wrapper is no record. */
+function* rolloutRecords({ source, report }: Pick<Import, 'source' | 'report'>): Generator<LineRecord> {
   let hasWrapped = false
-  const isRecord = (value: Record<string, unknown>) => {
-    if (isWrapped(value)) hasWrapped = true
-    return isWrapped(value) || (!hasWrapped && isBare(value))
+  const isRecord = (value: Record<string, unknown>) => isWrapped(value) || (!hasWrapped && isBare(value))
+  for (const record of readRecords(source, { isRecord, report })) {
+    if (isWrapped(record.value)) hasWrapped = true
+    yield record
   }
-  return readRecords(source, { isRecord, report })
+}
+
+/** The items of all calls, read once more when the first is asked for: a compaction seldom cuts one off from its output. */
+function callsOf({ source }: Import): (id: string) => CutCall | undefined {
+  let calls: Map<string, CutCall> | undefined
+  return id => {
+    calls ??= new Map(
+      [...callItems(source)].map(({ item, place }): [string, CutCall] => [stringOf(item.call_id)!, { item, place }]),
+    )
+    return calls.get(id)
+  }
+}
+
+function* callItems(source: Import['source']): Generator<CutCall> {
+  for (const record of rolloutRecords({ source, report: () => {} })) {
+    const { type, payload } = rolloutRecord(record) ?? {}
+    const isCall = type === 'response_item' && isObject(payload) && /_call$/.test(stringOf(payload.type) ?? '')
+    if (!isCall || stringOf(payload.call_id) === undefined) continue
+    yield { item: payload, place: { where: `line ${record.line}`, time: timeOf(record.value.timestamp) } }
+  }
 }
 
 /**

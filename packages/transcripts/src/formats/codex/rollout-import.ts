@@ -6,7 +6,9 @@ import type { Replaced } from '../../log-builder.js'
 import type { Place } from '../../place.js'
 import type { LineRecord } from '../../records.js'
 import { vendorOf } from '../../vendor.js'
+import { isVoidSummary } from '../void-summary.js'
 import { isContextText } from './context-text.js'
+import { ForeignStretch } from './foreign-stretch.js'
 import {
   assistantParts,
   isModelItem,
@@ -16,7 +18,7 @@ import {
   unshownParts,
   userParts,
 } from './item-parts.js'
-import { rolloutRecord } from './rollout-record.js'
+import { type RolloutRecord, rolloutRecord } from './rollout-record.js'
 import { SessionFacts } from './session-facts.js'
 
 type Target = Pick<Import, 'log' | 'report' | 'lose' | 'about'>
@@ -58,16 +60,27 @@ export class RolloutImport {
   #replacing: Replaced | undefined
   /** Results that came while something was to be replaced, which a result cannot do. */
   #late: (() => void)[] = []
+  /** The last compaction, and the calls that are in view since. */
+  #compacted: { where: string; isTold: boolean } | undefined
+  readonly #calls = new Set<string>()
+  /** The item before, as it stands in the file. */
+  #lastItem = { text: '', where: '' }
+  readonly #foreign: ForeignStretch
   #ordinal = -1
   #totals = ''
   #last: Place = { where: 'file' }
 
-  /** `gone`: lines of turns that were rolled back at the end of the file, with nothing behind to stand in their place. */
+  /**
+   * `gone`: lines of turns that were rolled back at the end of the file, with nothing behind to stand in their place.
+   * `callOf` finds the item of a call that a compaction has cut off.
+   */
   constructor(
     private readonly into: Target,
     private readonly gone: ReadonlySet<string> = new Set(),
+    private readonly callOf: (id: string) => CutCall | undefined = () => undefined,
   ) {
     this.#facts = new SessionFacts(into)
+    this.#foreign = new ForeignStretch(into.report)
   }
 
   record(line: LineRecord): void {
@@ -76,7 +89,8 @@ export class RolloutImport {
     this.#last = place
     this.#checkOrdinal(value, place)
     const record = rolloutRecord(line)
-    if (record === undefined || this.gone.has(place.where)) {
+    const isLeftOut = record === undefined || this.gone.has(place.where) || this.#foreign.holds(record, line.line)
+    if (isLeftOut || this.#isCopy(record, text, place)) {
       this.#note(stringOf(value.type), value, place)
       return
     }
@@ -93,6 +107,7 @@ export class RolloutImport {
 
   /** Returns the nodes that were rolled back and that nothing took the place of. */
   finish(): readonly number[] {
+    this.#foreign.end()
     this.#flush()
     const undone = this.#nodesToReplace()
     if (undone.length > 0) this.#context([{ type: 'text', text: REMOVED }], 'codex/rollback', this.#last)
@@ -109,6 +124,18 @@ export class RolloutImport {
     else this.#ordinal = ordinal
   }
 
+  /** The very line of the item before, which has no id of a call: it was written twice. */
+  #isCopy({ type, payload }: RolloutRecord, text: string, { where }: Place): boolean {
+    if (type !== 'response_item') return false
+    const last = this.#lastItem
+    if (text !== last.text || !WITHOUT_CALL.has(String(payload.type))) {
+      this.#lastItem = { text, where }
+      return false
+    }
+    this.into.report({ code: 'lineage.replayed-copy', severity: 'error', where, of: last.where })
+    return true
+  }
+
   #note(type: string | undefined, record: Json, place: Place): void {
     const { log } = this.into
     this.#queue.push(() => void log.note(`import/codex.${type ?? 'record'}`, record as never, place))
@@ -121,19 +148,32 @@ export class RolloutImport {
     if (isModelItem(item)) this.#modelItem(item, place, record)
     else if (isOutput(item)) this.#output(item, place)
     else if (item.type === 'message' || item.type === 'agent_message') this.#message(item, place)
-    else this.#note(`response_item.${stringOf(item.type) ?? 'unknown'}`, record, place)
+    else this.#unknown(item, place, record)
+  }
+
+  /** What carries words or a role may be part of the conversation. */
+  #unknown(item: Json, place: Place, record: Json): void {
+    const type = stringOf(item.type) ?? 'unknown'
+    this.#note(`response_item.${type}`, record, place)
+    const isSaid = ['role', 'content', 'text', 'output'].some(member => member in item)
+    if (!isSaid) return
+    const { where } = place
+    this.into.report({ code: 'record.unknown-type', severity: 'info', where, type })
+    this.into.lose({ kind: 'record', count: 1, reason: 'an item of an unknown type', where })
   }
 
   #modelItem(item: Json, place: Place, record: Json): void {
     const parts = assistantParts(item)
-    if (parts.length === 0) {
-      this.#note('response_item.empty', record, place)
-      return
-    }
+    if (parts.length === 0) this.#note('response_item.empty', record, place)
+    this.#add(parts, item, place)
+  }
+
+  #add(parts: readonly AssistantPart[], item: Json, place: Place): void {
     if (this.#answer === undefined || this.#answer.isOver || isNextAnswer(this.#answer, item)) {
       this.#flush()
       this.#answer = this.#beginAnswer(place)
     }
+    for (const part of parts) if (part.type === 'tool-call') this.#calls.add(part.toolCallId)
     this.#answer.parts.push(...parts)
     this.#answer.wheres.push(...parts.map(() => place.where))
   }
@@ -162,13 +202,34 @@ export class RolloutImport {
   }
 
   #output(item: Json, place: Place): void {
-    this.#endAnswer()
     const toolCallId = stringOf(item.call_id) ?? stringOf(item.id) ?? ''
+    if (this.#compacted !== undefined && !this.#calls.has(toolCallId)) this.#widen(toolCallId, place, this.#compacted)
+    this.#endAnswer()
     const write = () => {
       if (this.#replacing !== undefined) this.#late.push(write)
       else this.into.log.result({ toolCallId, output: outputOf(item) }, { ...place, parts: [place.where] })
     }
     this.#queue.push(write)
+  }
+
+  /** The call of a kept output that a compaction has cut off comes back into view. */
+  #widen(id: string, { where: cut }: Place, compacted: { where: string; isTold: boolean }): void {
+    const call = this.callOf(id)
+    if (call === undefined) return
+    const { item, place } = call
+    const movedTo = place.where
+    if (!compacted.isTold) {
+      this.into.report({
+        code: 'compaction.cut-inside-pair',
+        severity: 'error',
+        where: compacted.where,
+        cut,
+        movedTo,
+      })
+    }
+    compacted.isTold = true
+    this.#endAnswer()
+    this.#add(assistantParts(item), item, place)
   }
 
   /** Of a user, a developer, another agent. */
@@ -185,7 +246,7 @@ export class RolloutImport {
     this.#loseUnshown(item, place)
     const from = openaiOptions({
       itemId: item.id,
-      role: item.role === 'user' || item.role === undefined ? undefined : item.role,
+      role: item.role === 'developer' || item.role === 'system' ? item.role : undefined,
       item: item.type === 'agent_message' ? item : undefined,
     })
     const placed = { ...place, parts: content.map(() => place.where) }
@@ -288,13 +349,15 @@ export class RolloutImport {
     const message = stringOf(payload.message) ?? ''
     const history = payload.replacement_history
     this.#note('compacted', record, place)
-    if (!Array.isArray(history) && message.trim() === '') {
+    if (isVoidSummary(message) && !hasSummary(history)) {
       this.into.report({ code: 'compaction.void-summary', severity: 'error', where: place.where })
       return
     }
     this.#flush()
     const typed = [...this.#recentPrompts]
     this.#replaceAll()
+    this.#compacted = { where: place.where, isTold: false }
+    this.#calls.clear()
     this.#typedAhead = undefined
     if (Array.isArray(history)) this.#replacementHistory(history, place)
     else {
@@ -342,6 +405,20 @@ export class RolloutImport {
   }
 }
 
+/** A call that lies before a compaction. */
+export interface CutCall {
+  readonly item: Json
+  readonly place: Place
+}
+
+/** Whether a history that a compaction put there ends in something that is said. */
+function hasSummary(history: unknown): boolean {
+  const last = objectsOf(listOf(history)).at(-1)?.[1]
+  if (last === undefined) return false
+  return last.type !== 'message' || userParts(last.content).some(part => part.type !== 'text' || /\S/.test(part.text))
+}
+
+const WITHOUT_CALL = new Set(['message', 'reasoning'])
 /** Records that the next request is made of. */
 const HISTORY = new Set(['session_meta', 'response_item', 'compacted'])
 const REMOVED = 'Earlier turns were removed.'
