@@ -157,7 +157,7 @@ export class Path {
   #logicalParent(boundary: number): number {
     const name = this.#rows.logicalParents.get(boundary)
     const parent = name === undefined ? -1 : this.#rows.rowOf(name)
-    if (parent >= 0 && this.#members[parent] === 1 && this.segments[parent]! < 0) return parent
+    if (parent >= 0 && this.#members[parent] === 1 && parent !== boundary) return parent
     const before = this.#rowBeyond(boundary)
     if (name !== undefined) {
       this.#tell('lineage.dangling-boundary', 'error', boundary, {
