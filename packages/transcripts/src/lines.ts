@@ -44,7 +44,7 @@ export function decode(bytes: Uint8Array): string {
 
 /** The same memory, with a buffer's faster ways to look into it. */
 export function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 // --- internal ---

@@ -1,5 +1,7 @@
 import type {
+  AssistantMessage,
   AssistantPart,
+  EventMap,
   FinishReason,
   JsonObject,
   ProviderOptions,
@@ -8,7 +10,9 @@ import type {
   SessionEvent,
   SurfaceOp,
   ToolCallPart,
+  ToolMessage,
   ToolOutput,
+  ToolResultPart,
   Usage,
   UserPart,
 } from '@palimpsest/session'
@@ -40,6 +44,8 @@ export interface AssistantMeta {
   usage?: Usage | undefined
   interrupted?: boolean
   replacing?: Replaced
+  /** Ids of its calls that the file shows as not begun: no `tool/call` is written for them. */
+  waiting?: ReadonlySet<string>
 }
 
 /**
@@ -62,6 +68,8 @@ export class LogBuilder {
   #hasAnswer = false
   /** Calls of the open step without a result. */
   readonly #open = new Map<string, ToolCallPart>()
+  /** The last answer has calls that never began. */
+  #waits = false
   #header = ''
 
   constructor(emit: EventSink) {
@@ -102,23 +110,25 @@ export class LogBuilder {
   }
 
   assistant(content: AssistantPart[], place: Place, meta: AssistantMeta = {}): number {
-    const { model, vendor, finishReason, usage, interrupted, replacing } = meta
+    const { finishReason, usage, interrupted, replacing } = meta
     this.#startTurn(place)
     this.#endStep(place)
     this.#startStep(place)
-    const by = { ...(vendor === undefined ? {} : { vendor }), ...(model === undefined ? {} : { model }) }
-    const state = { ...meta.providerOptions, ...(Object.keys(by).length > 0 && { palimpsest: by }) }
-    const providerOptions = Object.keys(state).length > 0 ? { providerOptions: state } : {}
-    const calls = content.filter(part => part.type === 'tool-call' && !part.providerExecuted) as ToolCallPart[]
-    const data = {
-      ...this.#position(),
-      message: { role: 'assistant' as const, content, ...providerOptions },
+    const message: AssistantMessage = { role: 'assistant', content }
+    const state = stateOf(meta)
+    if (state !== undefined) message.providerOptions = state
+    const calls = content.filter(isOwnCall)
+    const data: EventMap['assistant/message'] = {
+      turn: this.#turn,
+      step: this.#lastStep,
+      message,
       finishReason: finishReason ?? (calls.length > 0 ? 'tool-calls' : 'stop'),
-      ...(usage && { usage }),
-      ...(interrupted && { interrupted }),
     }
+    if (usage) data.usage = usage
+    if (interrupted) data.interrupted = interrupted
     const seq = this.append('assistant/message', data, place, this.#surfaceIntent(replacing))
-    for (const call of calls) this.#open.set(call.toolCallId, call)
+    for (const call of calls) if (!meta.waiting?.has(call.toolCallId)) this.#open.set(call.toolCallId, call)
+    this.#waits = meta.waiting !== undefined && meta.waiting.size > 0
     this.#hasAnswer = true
     return seq
   }
@@ -138,22 +148,14 @@ export class LogBuilder {
     const source = call && this.#logCall(call, place)
     this.#startTurn(place)
     const name = toolName ?? call?.toolName ?? ''
-    const part = {
-      type: 'tool-result' as const,
-      toolCallId,
-      toolName: name,
-      output,
-      ...(providerOptions && { providerOptions }),
-    }
-    const data = {
-      ...this.#position(),
-      toolCallId,
-      message: { role: 'tool' as const, content: [part] },
-      ...(more.error && { error: more.error }),
-    }
+    const part: ToolResultPart = { type: 'tool-result', toolCallId, toolName: name, output }
+    if (providerOptions) part.providerOptions = providerOptions
+    const message: ToolMessage = { role: 'tool', content: [part] }
+    const data: EventMap['tool/result'] = { turn: this.#turn, step: this.#lastStep, toolCallId, message }
+    if (more.error) data.error = more.error
     const intent = this.#surfaceIntent(more.replacing)
-    const sources = source === undefined || more.replacing ? {} : { sourceEventSeqs: [source] }
-    return this.append('tool/result', data, place, { ...intent, ...sources })
+    if (source === undefined || more.replacing) return this.append('tool/result', data, place, intent)
+    return this.append('tool/result', data, place, { surfaceOp: 'append', sourceEventSeqs: [source] })
   }
 
   /** What no message holds: kept as it is, and may be skipped by whoever does not know it. */
@@ -175,12 +177,13 @@ export class LogBuilder {
     this.#endStep(place)
     this.append('turn/end', { turn: this.#turn, reason }, place)
     this.#isTurnOpen = false
+    this.#waits = false
     this.#hasAnswer = false
   }
 
   /** The end of the file. A turn that still waits for results stays open, as it was when the agent stopped. */
   finish(place: Place): void {
-    if (this.#open.size === 0) this.endTurn(place)
+    if (this.#open.size === 0 && !this.#waits) this.endTurn(place)
     else for (const call of [...this.#open.values()]) this.#logCall(call, place)
   }
 
@@ -195,7 +198,8 @@ export class LogBuilder {
     this.#time = place.time !== undefined && Number.isFinite(place.time) ? place.time + 0 : this.#time
     this.#note(seq, intent.surfaceOp)
     const kept = this.isLossless ? data : losslessJson(data)
-    this.#emit({ seq, time: this.#time, type, data: kept, ...intent } as unknown as SessionEvent, place)
+    const event = { seq, time: this.#time, type, data: kept, ...intent }
+    this.#emit(event as unknown as SessionEvent, place)
     return seq
   }
 
@@ -212,29 +216,30 @@ export class LogBuilder {
   #startStep(place: Place): void {
     this.#isStepOpen = true
     this.#step += 1
-    this.append('step/start', this.#position(), place)
+    this.append('step/start', { turn: this.#turn, step: this.#step }, place)
   }
 
   #endStep(place: Place): void {
     if (!this.#isStepOpen) return
-    for (const call of [...this.#open.values()]) this.#logCall(call, place)
-    this.append('step/end', this.#position(), place)
+    if (this.#open.size > 0) for (const call of [...this.#open.values()]) this.#logCall(call, place)
+    this.append('step/end', { turn: this.#turn, step: this.#step }, place)
     this.#isStepOpen = false
   }
 
   #logCall(call: ToolCallPart, place: Place): number {
     this.#open.delete(call.toolCallId)
     const { toolCallId, toolName, input, rawInput } = call
-    const data = { ...this.#position(), toolCallId, toolName, arguments: rawInput ?? JSON.stringify(input) }
+    const text = rawInput ?? JSON.stringify(input)
+    const data = { turn: this.#turn, step: this.#lastStep, toolCallId, toolName, arguments: text }
     return this.append('tool/call', data, place)
   }
 
-  #position(): { turn: number; step: number } {
-    return { turn: this.#turn, step: Math.max(1, this.#step) }
+  get #lastStep(): number {
+    return Math.max(1, this.#step)
   }
 
   #surfaceIntent(replacing: Replaced | undefined): Intent {
-    if (replacing === undefined) return { surfaceOp: 'append' }
+    if (replacing === undefined) return APPEND
     const { start, end } = replacing
     const sources = this.#surface.slice(this.#surface.indexOf(start), this.#surface.indexOf(end) + 1)
     return { surfaceOp: { op: 'replace', start, end }, sourceEventSeqs: [...sources].sort((a, b) => a - b) }
@@ -251,4 +256,23 @@ export class LogBuilder {
       this.#beneath.set(seq, this.#surface.splice(from, this.#surface.indexOf(op.end) - from + 1, seq))
     }
   }
+}
+
+// --- internal ---
+
+const APPEND: Intent = { surfaceOp: 'append' }
+
+function isOwnCall(part: AssistantPart): part is ToolCallPart {
+  return part.type === 'tool-call' && !part.providerExecuted
+}
+
+/** State of a message as a whole, with who wrote it. */
+function stateOf({ model, vendor, providerOptions }: AssistantMeta): ProviderOptions | undefined {
+  if (model === undefined && vendor === undefined) {
+    return providerOptions && Object.keys(providerOptions).length > 0 ? providerOptions : undefined
+  }
+  const by: JsonObject = {}
+  if (vendor !== undefined) by.vendor = vendor
+  if (model !== undefined) by.model = model
+  return { ...providerOptions, palimpsest: by }
 }

@@ -99,7 +99,9 @@ function withoutNuls(bytes: Line['bytes']): Uint8Array {
 }
 
 function isBlank(bytes: Uint8Array): boolean {
-  return bytes.every(byte => byte === 0x20 || byte === 0x09 || byte === 0x0d)
+  let at = 0
+  while (bytes[at] === 0x20 || bytes[at] === 0x09 || bytes[at] === 0x0d) at++
+  return at === bytes.length
 }
 
 function reportMixed(

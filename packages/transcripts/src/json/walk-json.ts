@@ -39,10 +39,12 @@ export class JsonWalk {
       const { '': own = -1, '[]': element, ...named } = typeof below === 'number' ? { '': below } : below
       const leaf = Number(own)
       count = Math.max(count, leaf + 1)
-      const keys = Object.entries(named).map(([name, each]) => ({
-        bytes: Buffer.from(name),
-        node: build(each!, isItem),
-      }))
+      const keys: Key[][] = []
+      for (const [name, each] of Object.entries(named)) {
+        const bytes = Buffer.from(name)
+        keys[bytes.length] ??= []
+        keys[bytes.length]!.push({ bytes, node: build(each!, isItem) })
+      }
       return { keys, element: element === undefined ? undefined : build(element, true), leaf, isItem }
     }
     this.#root = wanted && build(wanted, false)
@@ -191,7 +193,8 @@ export class JsonWalk {
 }
 
 interface Node {
-  readonly keys: readonly Key[]
+  /** By their lengths. */
+  readonly keys: readonly (readonly Key[] | undefined)[]
   readonly element: Node | undefined
   readonly leaf: number
   readonly isItem: boolean
@@ -263,9 +266,10 @@ function isRiskyEscape(bytes: Uint8Array, at: number): boolean {
 
 function childOf(parent: Node, bytes: Uint8Array, start: number, end: number): Node | undefined {
   const length = end - start
-  for (const { bytes: name, node } of parent.keys) {
-    if (name.length !== length || name[0] !== bytes[start]) continue
-    let i = 1
+  const keys = parent.keys[length]
+  if (keys === undefined) return undefined
+  for (const { bytes: name, node } of keys) {
+    let i = 0
     while (i < length && name[i] === bytes[start + i]) i++
     if (i === length) return node
   }

@@ -10,12 +10,10 @@ export function finishReasonOf(stopReasons: readonly unknown[]): FinishReason | 
 /** Of the last row: early ones hold counts of a stream that still ran. Cached tokens are input, too. */
 export function usageOf(usage: unknown): Usage | undefined {
   if (!isObject(usage)) return undefined
-  const [input = 0, written = 0, cached = 0, output = 0] = [
-    numberOf(usage.input_tokens),
-    numberOf(usage.cache_creation_input_tokens),
-    numberOf(usage.cache_read_input_tokens),
-    numberOf(usage.output_tokens),
-  ]
+  const input = numberOf(usage.input_tokens) ?? 0
+  const written = numberOf(usage.cache_creation_input_tokens) ?? 0
+  const cached = numberOf(usage.cache_read_input_tokens) ?? 0
+  const output = numberOf(usage.output_tokens) ?? 0
   const inputTokens = input + written + cached
   return { inputTokens, outputTokens: output, totalTokens: inputTokens + output, cachedInputTokens: cached }
 }

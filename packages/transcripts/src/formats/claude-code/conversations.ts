@@ -33,7 +33,9 @@ export function conversationsOf(rows: RowIndex, report: (finding: Finding) => vo
     count: 1 + groups.length,
     members(n) {
       const holds = n === 0 ? (row: number) => sides[row] === SIDE.own : (groups[n - 1] ?? (() => false))
-      return Uint8Array.from(sides, (_, row) => (holds(row) ? 1 : 0))
+      const members = new Uint8Array(rows.length)
+      for (let row = 0; row < rows.length; row++) if (holds(row)) members[row] = 1
+      return members
     },
   }
 }

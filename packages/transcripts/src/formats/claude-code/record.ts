@@ -30,10 +30,12 @@ export function messageOf(record: Json): Json | undefined {
 export function blocksOf({ content }: Json): { block: Json; at?: number }[] {
   if (typeof content === 'string') return [{ block: { type: 'text', text: content } }]
   if (!Array.isArray(content)) return []
-  return content.flatMap((block, at) => {
-    if (typeof block === 'string') return [{ block: { type: 'text', text: block }, at }]
-    return isObject(block) ? [{ block, at }] : []
-  })
+  const blocks: { block: Json; at?: number }[] = []
+  for (const [at, block] of content.entries()) {
+    if (typeof block === 'string') blocks.push({ block: { type: 'text', text: block }, at })
+    else if (isObject(block)) blocks.push({ block, at })
+  }
+  return blocks
 }
 
 // --- internal ---

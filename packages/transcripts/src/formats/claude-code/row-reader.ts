@@ -31,20 +31,21 @@ export class RowReader {
 
   /** `undefined` where the file has changed since it was indexed. */
   read(row: number): ReadRow | undefined {
-    const parsed = this.#parse(row, this.#rowBytes(row, AHEAD))
+    const bytes = this.#rowBytes(row, AHEAD)
+    const parsed = this.#parse(row, bytes, 0, bytes.length)
     return parsed && { record: parsed.value, text: parsed.text }
   }
 
   /** The message of a row without what else the row holds, which is often more: a copy of a result for the agent's screen. */
   message(row: number): ReadMessage | undefined {
     const start = this.#rows.messageStarts[row]!
-    const bytes = this.#rowBytes(row, AHEAD).subarray(start, start + this.#rows.messageLengths[row]!)
-    const parsed = this.#parse(row, bytes)
+    const parsed = this.#parse(row, this.#rowBytes(row, AHEAD), start, start + this.#rows.messageLengths[row]!)
     return parsed && { message: parsed.value, text: parsed.text }
   }
 
   record(row: number): Json | undefined {
-    return this.#parse(row, this.#rowBytes(row, 0))?.value
+    const bytes = this.#rowBytes(row, 0)
+    return this.#parse(row, bytes, 0, bytes.length)?.value
   }
 
   uuid(row: number): string {
@@ -71,8 +72,8 @@ export class RowReader {
 
   // --- internal ---
 
-  #parse(row: number, bytes: Buffer): { value: Json; text: string } | undefined {
-    const text = bytes.toString(this.#rows.is(row, FLAG.wide) ? 'utf8' : 'latin1')
+  #parse(row: number, bytes: Buffer, start: number, end: number): { value: Json; text: string } | undefined {
+    const text = bytes.toString(this.#rows.is(row, FLAG.wide) ? 'utf8' : 'latin1', start, end)
     const value = parseJson(text)?.value
     return isObject(value) ? { value, text } : undefined
   }

@@ -8,6 +8,8 @@ import type { Uuids } from './uuids.js'
 export class RowScan {
   kind: number = KIND.other
   sessionId: string | undefined
+  /** Only of an assistant's message: its parts are spread over rows. */
+  messageId: string | undefined
   /** Calls of an assistant's row, answered calls of a user's. */
   callIds: string[] = []
   readonly #walk = new JsonWalk(WANTED)
@@ -20,10 +22,11 @@ export class RowScan {
     let at = this.#walk.walk(bytes, 0, bytes.length)
     if (at < 0 || bytes.length > LONGEST) return false
     while (bytes[at] === 0x20 || bytes[at] === 0x0d || bytes[at] === 0x09) at++
-    if (at !== bytes.length || firstOf(bytes) !== OPEN_BRACE) return false
+    if (at !== bytes.length || !startsObject(bytes)) return false
     this.kind = this.#kindOf()
     // Mostly the same.
     this.sessionId = this.#sameOr(LEAF.sessionId, this.sessionId)
+    this.messageId = this.kind === KIND.assistant ? this.#sameOr(LEAF.messageId, this.messageId) : undefined
     this.callIds = this.#walk.items.length > 0 ? this.#callIds() : []
     return true
   }
@@ -46,11 +49,6 @@ export class RowScan {
     const start = this.#walk.starts[LEAF.timestamp]!
     const end = this.#walk.ends[LEAF.timestamp]!
     return readTime(this.#bytes, start + 1, end - 1) ?? Date.parse(this.#text(LEAF.timestamp) ?? '')
-  }
-
-  /** Only of an assistant's message: its parts are spread over rows. */
-  get messageId(): string | undefined {
-    return this.kind === KIND.assistant ? this.#text(LEAF.messageId) : undefined
   }
 
   /** Where its message lies among its bytes. */
@@ -118,12 +116,18 @@ export class RowScan {
   /** The text of a member without making it anew where it is the same one. */
   #sameOr(leaf: number, known: string | undefined): string | undefined {
     const start = this.#walk.starts[leaf]! + 1
-    if (known !== undefined && start > 0 && this.#walk.ends[leaf]! - start - 1 === known.length) {
+    const length = this.#walk.ends[leaf]! - start - 1
+    if (known !== undefined && start > 0 && length === known.length && this.#bytes[start - 1] === QUOTE) {
       let i = 0
-      while (i < known.length && this.#bytes[start + i] === known.charCodeAt(i)) i++
-      if (i === known.length) return known
+      while (i < length && this.#isChar(start + i, known.charCodeAt(i))) i++
+      if (i === length) return known
     }
     return this.#text(leaf)
+  }
+
+  /** Whether a byte of a text stands for itself, and is that character. */
+  #isChar(at: number, char: number): boolean {
+    return char < 0x80 && char !== BACKSLASH && this.#bytes[at] === char
   }
 
   #has(leaf: number): boolean {
@@ -152,6 +156,7 @@ const RISKY = SEEN.riskyEscape | SEEN.riskyNumber | SEEN.deep
 /** What is not the same in JSON, or in another encoding. */
 const UNLIKE = /[\\\x80-\xff]/
 const QUOTE = 0x22
+const BACKSLASH = 0x5c
 const OPEN_BRACE = 0x7b
 const TRUE = 0x74
 
@@ -198,8 +203,10 @@ const KINDS = Object.entries(KIND).map(([name, kind]) => [`"${name}"`, kind] as 
 const SYNTHETIC = '"<synthetic>"'
 const BOUNDARY = '"compact_boundary"'
 
-function firstOf(bytes: Uint8Array): number | undefined {
-  return bytes.find(byte => byte > 0x20)
+function startsObject(bytes: Uint8Array): boolean {
+  let at = 0
+  while (bytes[at]! <= 0x20) at++
+  return bytes[at] === OPEN_BRACE
 }
 
 /** Of `2026-01-05T09:00:01.000Z`, as agents write it. `undefined` for any other form. */

@@ -154,10 +154,11 @@ export class RowWriter {
 
   /** Rows of one message, or of a user. */
   #messages(rows: readonly number[]): void {
-    const read = rows.flatMap(row => {
+    const read: MessageRow[] = []
+    for (const row of rows) {
       const each = this.#readMessage(row)
-      return each === undefined ? [] : [{ row, ...each }]
-    })
+      if (each !== undefined) read.push({ row, message: each.message, text: each.text })
+    }
     const [first] = read
     if (first === undefined) return
     if (this.#rows.kinds[first.row] === KIND.assistant) this.#assistant(read)
@@ -168,8 +169,7 @@ export class RowWriter {
   #blocks({ row, message }: MessageRow): { block: Json; at?: number }[] {
     const blocks = blocksOf(message)
     const count = Array.isArray(message.content) ? message.content.length - blocks.length : 0
-    const where = `line ${this.#rows.lines[row]}`
-    if (count > 0) this.#into.lose({ kind: 'record', count, reason: 'not a content block', where })
+    if (count > 0) this.#into.lose({ kind: 'record', count, reason: 'not a content block', where: this.#where(row) })
     return blocks
   }
 
@@ -180,19 +180,21 @@ export class RowWriter {
       const { row, text } = each
       const raw = this.#rows.is(row, FLAG.inexact | FLAG.risky) ? new RawTexts(text) : undefined
       const blocks = this.#blocks(each)
+      const where = this.#where(row)
       if (blocks.length === 0 && rows.length > 1) this.#note(row)
       for (const { block, at } of blocks) {
         const own = at === undefined || block.type !== 'tool_use' ? undefined : raw?.at(['content', at, 'input'])
         const part = assistantPart(block, inputOfValue(block.input, own))
         if (part.type === 'tool-call') this.#noteCall(part.toolCallId, part.toolName, block.input)
         parts.push(part)
-        places.push(`line ${this.#rows.lines[row]}`)
+        places.push(where)
       }
     }
     const { message } = rows.at(-1)!
     const model = stringOf(message.model)
-    const place = { ...this.#place(rows[0]!.row), parts: places }
-    if (model !== undefined) {
+    const [{ row: first }] = rows as [MessageRow]
+    const place = { where: this.#where(first), parts: places, time: this.#rows.times[first] }
+    if (model !== undefined && model !== this.#model) {
       this.#model = model
       this.#into.log.header({ model, settings: {} }, place)
     }
@@ -208,24 +210,33 @@ export class RowWriter {
   #user(read: MessageRow): void {
     const { row } = read
     const place = this.#place(row)
-    const blocks = this.#blocks(read).map(({ block }) => block)
-    const results = blocks.filter(({ type }) => type === 'tool_result')
-    const rest = blocks.filter(({ type }) => type !== 'tool_result')
-    if (blocks.slice(0, results.length).some(({ type }) => type !== 'tool_result')) {
+    const results: Json[] = []
+    const rest: Json[] = []
+    let isBehind = false
+    for (const { block } of this.#blocks(read)) {
+      const isResult = block.type === 'tool_result'
+      if (isResult && rest.length > 0) isBehind = true
+      if (isResult) results.push(block)
+      else rest.push(block)
+    }
+    if (isBehind) {
       const ids = results.map(block => stringOf(block.tool_use_id) ?? '')
       this.#into.report({ code: 'order.result-not-leading', severity: 'error', where: place.where, ids })
     }
+    const whole = inParts(place, 1)
     for (const block of results) {
       const toolCallId = stringOf(block.tool_use_id) ?? ''
       const toolName = this.#toolNames.get(toolCallId)
-      this.#into.log.result({ toolCallId, toolName, ...resultOf(block) }, { ...place, parts: [place.where] })
+      const { output, providerOptions } = resultOf(block)
+      const result = { toolCallId, toolName, output, ...(providerOptions && { providerOptions }) }
+      this.#into.log.result(result, whole)
     }
     if (rest.length > 0 || results.length === 0) this.#said(row, rest.map(userPart), place)
   }
 
   #said(row: number, parts: UserPart[], place: Place): void {
     const { log } = this.#into
-    const whole = { ...place, parts: parts.map(() => place.where) }
+    const whole = inParts(place, parts.length)
     const [first] = parts
     if (first?.type === 'text' && first.text.startsWith(INTERRUPTED)) {
       log.context(parts, 'claude-code/interrupt', whole)
@@ -355,10 +366,19 @@ export class RowWriter {
   }
 
   #place(row: number): Place {
-    return { where: `line ${this.#rows.lines[row]}`, time: this.#rows.times[row] }
+    return { where: this.#where(row), time: this.#rows.times[row] }
+  }
+
+  #where(row: number): string {
+    return `line ${this.#rows.lines[row]}`
   }
 }
 
 type MessageRow = { row: number } & ReadMessage
 
 const JITTER_MS = 1000
+
+/** A place of a message whose parts all stand there. */
+function inParts({ where, time }: Place, count: number): Place {
+  return { where, parts: new Array<string>(count).fill(where), time }
+}
