@@ -2,13 +2,14 @@ import {
   foldSurface,
   isKnownType,
   isSurfaceType,
+  parseFrozen,
   type SessionEvent,
   type SessionLandmarks,
   type SurfaceMarker,
 } from '@palimpsest/session'
 import type { Part } from './chain.js'
 import type { Handle } from './handle.js'
-import { COLUMNS, decodeRow, type EventRow, isSoundRow, typeOf } from './record.js'
+import { COLUMNS, type EventRow, opOf, soundLine, typeOf } from './record.js'
 import { readEvents } from './scan.js'
 import { placeOf } from './schema.js'
 import { restoreTexts } from './texts.js'
@@ -47,10 +48,11 @@ export function readLandmarks(
     let next = placeOf(key, from)
     for (const row of db.rows<EventRow>(LANDMARKS).all(next, placeOf(key, to))) {
       const place = placeOf(key, row[0])
-      if (!(place >= next) || !isSoundRow(row, key) || !isLandmark(row[2])) return undefined
+      const line = soundLine(row, key)
+      if (!(place >= next) || line === undefined || !isLandmark(row[2])) return undefined
       next = place + 1
       seen += 1
-      found.addRow(db, row)
+      found.addRow(db, row, line)
     }
   }
   return seen === count ? found.result(from => readEvents(db, parts, from, length)) : undefined
@@ -101,10 +103,11 @@ class Landmarks {
     this.#note(event.seq, event.type, event.ignorable === true, () => event as SurfaceMarker, whole)
   }
 
-  addRow(db: Handle, row: EventRow): void {
-    const whole = () => (row[7] === null ? decodeRow(row) : restoreTexts(db, decodeRow(row), row[7]))
-    if (row[4] !== null) this.#sources.set(row[0], () => markerOf(row))
-    this.#note(row[0], typeOf(row[2]), row[6] !== null, () => markerOf(row, null), whole)
+  addRow(db: Handle, [seq, , stored, , sources, op, ignorable, texts]: EventRow, line: string): void {
+    const type = typeOf(stored)
+    const marker = () => ({ seq, type, surfaceOp: opOf(op) }) as SurfaceMarker
+    if (sources !== null) this.#sources.set(seq, () => ({ ...marker(), sourceEventSeqs: JSON.parse(sources) }))
+    this.#note(seq, type, ignorable !== null, marker, () => decodeLine(db, line, texts))
   }
 
   result(readFrom: (seq: number) => SessionEvent[]): FoundLandmarks {
@@ -137,7 +140,8 @@ class Landmarks {
   }
 }
 
-function markerOf([seq, time, type, , sources, op]: EventRow, shown = sources): SurfaceMarker {
-  const { data: _, time: __, ...marker } = decodeRow([seq, time, type, '0', shown, op, null, null, 0])
-  return marker as unknown as SurfaceMarker
+/** The event of a known type, frozen. */
+function decodeLine(db: Handle, line: string, texts: string | null): SessionEvent {
+  const complete = texts === null ? undefined : (event: unknown) => restoreTexts(db, event as SessionEvent, texts)
+  return parseFrozen(`${line}}`, complete) as SessionEvent
 }
