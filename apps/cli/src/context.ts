@@ -4,6 +4,7 @@ import type { ExitCode } from './exit-codes.js'
 import { CommandError } from './failure.js'
 import { createOutput, type Output } from './output.js'
 import { isStoreThere, openStore, type StorePlace, storePlace } from './store.js'
+import { shellWord } from './view/shell-word.js'
 
 /** What every command gets: where to print and which store to use. */
 export interface Context {
@@ -49,7 +50,7 @@ function createContext({ store: given, json }: GlobalOptions): Context & { close
   return {
     out: createOutput(json === true),
     place: place.path,
-    storeFlag: given === undefined ? '' : ` --store ${quoteArgument(given)}`,
+    storeFlag: given === undefined ? '' : ` --store ${shellWord(given)}`,
     store,
     async existingStore() {
       if (backend !== undefined || isStoreThere(place)) return store()
@@ -66,8 +67,4 @@ function noStore({ kind, path }: StorePlace): CommandError {
     'STORE_NOT_FOUND',
     `--store: expected ${what} of sessions, found nothing at ${path}; check the path`,
   )
-}
-
-function quoteArgument(text: string): string {
-  return /^[\w./~@%+=:,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

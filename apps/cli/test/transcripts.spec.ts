@@ -38,7 +38,7 @@ describe('doctor FILE', () => {
     const { code, stdout, stderr } = await run('doctor', file, '--target', 'openai-chat')
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
     expect(stdout).toMatch(/openai-chat/)
-    expect(stdout).toMatch(/error +messages\[1\]\.tool_calls\[1\] +call\.unanswered/)
+    expect(stdout).toMatch(/messages\[1\]\.tool_calls\[1\]; id call_2 {2}\[call\.unanswered\]/)
     expect(stdout).toContain(`palimpsest import ${file}`)
     expect(stdout).not.toContain(SECRET)
   })

@@ -3,7 +3,6 @@ export { EXPORTERS, type ExportEntry, type Exported, type Exporter, type ExportI
 export type { Finding, Loss, LossKind, Severity } from './finding.js'
 export { type About, FORMAT_NAMES, type FormatName } from './format.js'
 export { RawJson, stringifyRaw } from './json/raw-json.js'
-export { parseJson } from './json/scan-json.js'
 export type { EventSink } from './log-builder.js'
 export type { Place } from './place.js'
 export { type LineRecord, readRecords } from './records.js'

@@ -26,6 +26,13 @@ export interface Diagnosis {
   resume?: 'refused'
   /** No request can be made at all. */
   isUnreadable: boolean
+  /** What the content is, where it was read as something else and nothing in it fits. */
+  detected?: string
+}
+
+/** What is printed for programs. */
+export function documentOf({ isUnreadable: _, detected: __, ...document }: Diagnosis) {
+  return document
 }
 
 /** What a log and its reading say. A turn that its format left open is closed first, as recovery would. */

@@ -4,15 +4,22 @@ import { escapeLine } from '../escape.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { describeFailure } from '../failure.js'
 import { counted } from '../view/figures.js'
+import { pathWord } from '../view/shell-word.js'
 import { diagnoseFile } from './doctor-file.js'
 import { withSource } from './file-source.js'
 import { agentHomes, filesBelow, formatOfFile } from './find-transcripts.js'
+import { gravityOf, wrongOf } from './finding-groups.js'
+import { type Step, stepLines } from './next-steps.js'
+import { wrongText } from './verdict.js'
 
 interface Checked {
   path: string
   format: string
   /** Above `info`, by code. */
   problems: Record<string, number>
+  /** How many things are wrong, and how many of them are lost; a risk or a note is neither. */
+  wrong: number
+  lost: number
   resume?: 'refused'
   error?: { code: string; message: string }
 }
@@ -22,7 +29,7 @@ export async function doctorFolder(context: Context, folder: string): Promise<Ex
   const checked = await checkBelow(context, folder)
   if (context.out.isJson) context.out.json(checked)
   else if (checked.length === 0) context.out.line(`No transcripts below ${escapeLine(folder)}.`)
-  return conclude(context, checked)
+  return conclude(context, checked, folder)
 }
 
 /** Looks into the transcripts that the agents of this computer left in their usual folders. Writes nothing. */
@@ -63,30 +70,60 @@ async function check(path: string): Promise<Checked> {
     const { format, findings, resume } = await withSource(path, source => diagnoseFile(source, {}))
     const problems: Record<string, number> = {}
     for (const { code, severity } of findings) if (severity !== 'info') problems[code] = (problems[code] ?? 0) + 1
-    return { path, format, problems, ...(resume && { resume }) }
+    const wrong = wrongOf(findings)
+    const lost = wrong.filter(finding => gravityOf(finding) === 'lost').length
+    return { path, format, problems, wrong: wrong.length, lost, ...(resume && { resume }) }
   } catch (error) {
     const { code, message } = describeFailure(error)
-    return { path, format: 'unknown', problems: {}, error: { code, message } }
+    return { path, format: 'unknown', problems: {}, wrong: 0, lost: 0, error: { code, message } }
   }
 }
 
-function isSound({ problems, error }: Checked): boolean {
+/** As the exit code has it: nothing above `info`. */
+function isClean({ problems, error }: Checked): boolean {
   return error === undefined && Object.keys(problems).length === 0
 }
 
-function verdict(checked: Checked, { green, yellow }: Context['out']['colors']): string {
-  return isSound(checked) ? green('ok     ') : yellow('problem')
+function isWrong({ wrong, error }: Checked): boolean {
+  return error !== undefined || wrong > 0
 }
 
-function told({ problems, error }: Checked): string {
+function verdict(checked: Checked, { green, yellow, red }: Context['out']['colors']): string {
+  if (checked.error !== undefined) return red('unread')
+  if (isWrong(checked)) return yellow('wrong ')
+  return green('ok    ')
+}
+
+function told({ problems, wrong, lost, error }: Checked): string {
   if (error !== undefined) return `  ${error.code}: ${escapeLine(error.message)}`
-  const each = Object.entries(problems).map(([code, count]) => (count === 1 ? code : `${code} × ${count}`))
-  return each.length === 0 ? '' : `  ${each.join(', ')}`
+  const each = Object.entries(problems).map(([code, count]) => (count === 1 ? code : `${count} × ${code}`))
+  if (wrong === 0) return each.length === 0 ? '' : `  (${each.join(', ')})`
+  return `  ${wrongText(wrong)}${lost > 0 ? `, of which ${lost} lost` : ''}: ${each.join(', ')}`
 }
 
-function conclude({ out }: Context, checked: readonly Checked[]): ExitCode {
-  const wrong = checked.filter(each => !isSound(each))
-  if (checked.length > 1) out.line(`${counted(checked.length, 'transcript')}, ${wrong.length} with problems`)
-  if (wrong.length > 0) out.line(`More of one: palimpsest doctor FILE`)
-  return wrong.length === 0 ? EXIT.ok : EXIT.failure
+function conclude({ out, storeFlag }: Context, checked: readonly Checked[], below?: string): ExitCode {
+  const wrong = checked.filter(isWrong)
+  const first = wrong[0]
+  const keys = checked.filter(({ problems }) => 'secret.found' in problems).length
+  if (checked.length > 1) {
+    const all =
+      wrong.length === 0 ? 'nothing is wrong with any of them' : `something is wrong with ${wrong.length} of them`
+    out.line(`\n${counted(checked.length, 'transcript')}; ${all}`)
+  }
+  if (keys > 0)
+    out.line(`${counted(keys, 'transcript')} ${keys === 1 ? 'holds' : 'hold'} a key or a token in clear text.`)
+  const steps: Step[] = [
+    ...(first ? [['see what is wrong with one', `palimpsest doctor ${pathWord(first.path)}`] as const] : []),
+    ...(below === undefined || checked.length === 0
+      ? []
+      : [
+          [
+            'go on with them here (the files are only read)',
+            `palimpsest import ${pathWord(below)}${storeFlag}`,
+          ] as const,
+        ]),
+  ]
+  if (steps.length > 0) out.line(out.colors.bold('Next'))
+  for (const line of stepLines(steps)) out.line(line)
+  return checked.every(isClean) ? EXIT.ok : EXIT.failure
 }

@@ -1,4 +1,5 @@
 import type { Target } from '@palimpsest/provider-rules'
+import { pathWord, shellWord } from '../view/shell-word.js'
 
 /** Providers' own messages, and whose rules hold for them. */
 export const PROVIDER_FORMATS: Readonly<Record<string, Target>> = {
@@ -21,8 +22,17 @@ export const EXPORT_TARGETS: Readonly<Record<string, Target | undefined>> = {
 export const EXPORT_NAMES: readonly string[] = [...Object.keys(EXPORT_TARGETS), 'palimpsest']
 
 /** The formats whose agents can go on with what is written, and their own command for it. */
-export const RESUMED_BY: Readonly<Record<string, (id: string, file: string) => string>> = {
-  'claude-code': id => `claude --resume ${id}`,
-  codex: id => `codex resume ${id}`,
-  pi: (_, file) => `pi --session ${file}`,
+export const RESUMED_BY: Readonly<Record<string, { agent: string; command(id: string, file: string): string }>> = {
+  'claude-code': { agent: 'Claude Code', command: id => `claude --resume ${shellWord(id)}` },
+  codex: { agent: 'Codex', command: id => `codex resume ${shellWord(id)}` },
+  pi: { agent: 'pi', command: (_, file) => `pi --session ${pathWord(file)}` },
+}
+
+/** What people call them. */
+export const TARGET_NAMES: Readonly<Record<Target, string>> = {
+  anthropic: 'Anthropic',
+  'openai-chat': 'OpenAI (chat)',
+  'openai-responses': 'OpenAI (Responses)',
+  gemini: 'Gemini',
+  deepseek: 'DeepSeek',
 }

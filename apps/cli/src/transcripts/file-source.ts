@@ -1,5 +1,6 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import type { Source } from '@palimpsest/transcripts'
+import { EXIT } from '../exit-codes.js'
 import { CommandError } from '../failure.js'
 
 export interface FileSource extends Source {
@@ -9,7 +10,12 @@ export interface FileSource extends Source {
 /** A file, read range by range and never written. A file that grows meanwhile is read as it was when it was opened. */
 export function fileSource(path: string): FileSource {
   const fd = openThere(path)
-  const { size } = fstatSync(fd)
+  const stats = fstatSync(fd)
+  if (!stats.isFile()) {
+    closeSync(fd)
+    throw unreadable(path, `${stats.isDirectory() ? 'a folder' : 'a pipe or a device'}; name a file`)
+  }
+  const { size } = stats
   return {
     size,
     read(from, to) {
@@ -37,12 +43,21 @@ export async function withSource<T>(path: string, use: (source: Source) => T | P
 
 // --- internal ---
 
-/** `TRANSCRIPT_NOT_FOUND` in place of the system's own words. */
+/** `TRANSCRIPT_NOT_FOUND` and `TRANSCRIPT_UNREADABLE` in place of the system's own words. A pipe is not waited for. */
 function openThere(path: string): number {
   try {
-    return openSync(path, 'r')
+    return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code !== 'ENOENT') throw unreadable(path, `${message}; check who may read it`)
     throw new CommandError('TRANSCRIPT_NOT_FOUND', `expected a file or a folder at ${path}, found none; check the path`)
   }
+}
+
+function unreadable(path: string, found: string): CommandError {
+  return new CommandError(
+    'TRANSCRIPT_UNREADABLE',
+    `expected a file that can be read at ${path}, found ${found}`,
+    EXIT.usage,
+  )
 }

@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto'
 import { statSync, writeFileSync } from 'node:fs'
-import { basename, dirname, extname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { Loss } from '@palimpsest/transcripts'
 import { CommandError } from '../failure.js'
+import { pathWord } from '../view/shell-word.js'
+import { besidePath } from './beside-path.js'
 import { targetFor } from './diagnosis.js'
-import { RESUMED_BY } from './export-formats.js'
+import { PROVIDER_FORMATS, RESUMED_BY } from './export-formats.js'
 import { exportSession } from './export-session.js'
 import { type Read, readFile } from './read-file.js'
 import type { GivenReadOptions } from './read-options.js'
+import { Tally } from './tally.js'
 
 export interface FixedFile {
   /** The new file. */
@@ -15,8 +18,10 @@ export interface FixedFile {
   readonly format: string
   /** Of the mended session: another one than that of the old file, which keeps its own. */
   readonly id: string
-  /** What of the old file is not in the new one. */
+  /** What of the old file's live history is not in the new one. */
   readonly loss: readonly Loss[]
+  /** What else stays in the old file only: messages that were replaced or abandoned, rows that no request holds by their type. */
+  readonly leftOut: { readonly messages: number; readonly rows: Readonly<Record<string, number>> }
   /** The agent's own command that goes on with it. */
   readonly resume: string
 }
@@ -28,7 +33,8 @@ export interface GivenFixOptions extends GivenReadOptions {
 
 /** Writes a mended copy of a transcript beside it, or to `out`, for the agent that left it. The old file keeps its bytes. */
 export async function fixFile(path: string, given: GivenFixOptions): Promise<FixedFile> {
-  const read = await readFile(path, given)
+  const tally = new Tally()
+  const read = await readFile(path, given, tally.add)
   if (statSync(path).size === 0) {
     throw new CommandError(
       'NOTHING_TO_MEND',
@@ -40,7 +46,7 @@ export async function fixFile(path: string, given: GivenFixOptions): Promise<Fix
   if (resume === undefined) {
     throw new CommandError(
       'FORMAT_NOT_WRITTEN',
-      `--fix: expected a transcript of ${Object.keys(RESUMED_BY).join(', ')}, found ${format}; palimpsest import ${path} makes a session of it, palimpsest export writes others`,
+      `--fix: expected a transcript of ${Object.keys(RESUMED_BY).join(', ')}, found ${format}; ${otherWays(path, format)}`,
     )
   }
   const old = read.reading.about.id ?? ''
@@ -51,7 +57,8 @@ export async function fixFile(path: string, given: GivenFixOptions): Promise<Fix
   })
   const file = given.out ?? join(dirname(path), newName(basename(path), old, id, format))
   writeNew(file, text)
-  return { file, format, id, loss, resume: resume(id, file) }
+  const leftOut = { messages: tally.messages - read.view.seqs.length, rows: Object.fromEntries(tally.rows) }
+  return { file, format, id, loss, leftOut, resume: resume.command(id, file) }
 }
 
 /** `FILE_EXISTS` where there is one: nothing is ever written over. */
@@ -66,8 +73,16 @@ export function writeNew(path: string, text: string): void {
 
 // --- internal ---
 
-function withId({ view, reading }: Read, id: string): Read {
-  return { view, reading: { ...reading, about: { ...reading.about, id } } }
+function withId(read: Read, id: string): Read {
+  return { ...read, reading: { ...read.reading, about: { ...read.reading.about, id } } }
+}
+
+/** The commands that do something for what no agent takes back. */
+function otherWays(path: string, format: string): string {
+  const file = pathWord(path)
+  const session = `to go on with it here: palimpsest import ${file}`
+  if (!(format in PROVIDER_FORMATS)) return session
+  return `for a mended copy: palimpsest export ${file} --to ${format} --out ${pathWord(besidePath(path, 'mended'))}; ${session}`
 }
 
 /** A UUID that is the same for the same file, so that mending twice makes one copy. */
@@ -81,6 +96,5 @@ function mendedId(seed: string): string {
 function newName(name: string, old: string, id: string, format: string): string {
   if (old !== '' && name.includes(old)) return name.replace(old, id)
   if (format === 'claude-code') return `${id}.jsonl`
-  const extension = extname(name)
-  return `${name.slice(0, name.length - extension.length)}.mended${extension}`
+  return besidePath(name, 'mended')
 }

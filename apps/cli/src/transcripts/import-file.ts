@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { Session, type SessionEvent, type SessionHeader } from '@palimpsest/session'
 import { assertSessionId, type SessionBackend } from '@palimpsest/session-persistence'
 import {
+  type EventSink,
   type Finding,
   type Loss,
   type Reading,
@@ -10,7 +11,11 @@ import {
   streamTranscript,
 } from '@palimpsest/transcripts'
 import { CommandError } from '../failure.js'
+import { pathWord } from '../view/shell-word.js'
+import { diagnose } from './diagnosis.js'
 import { IMPORT_END } from './import-end.js'
+import { LiveView } from './live-view.js'
+import { assertConversation } from './read-file.js'
 
 export interface Imported {
   readonly id: string
@@ -18,7 +23,9 @@ export interface Imported {
   readonly length: number
   /** It was there already, with as many events. */
   readonly isKnown: boolean
+  /** What is wrong with it: of the file and of the request that it makes, as `doctor` tells it. */
   readonly findings: readonly Finding[]
+  /** What of the file is not in the session. */
   readonly loss: readonly Loss[]
   readonly conversations: number
 }
@@ -27,24 +34,29 @@ export interface Imported {
  * Writes a transcript into the store as a session of its own. The file is only read. Its id is the transcript's own
  * where that is an id here and no other file has taken it, else one made of its bytes; a file is not imported twice.
  */
-export async function importSource(backend: SessionBackend, source: Source, options: ReadOptions): Promise<Imported> {
-  const first = readWindow(source, options, 0)
+export async function importSource(
+  backend: SessionBackend,
+  source: Source,
+  options: ReadOptions,
+  path: string,
+): Promise<Imported> {
+  const more = `palimpsest doctor ${pathWord(path)} says more`
+  const view = new LiveView({ keepsShadowed: true })
+  const first = readWindow(source, options, 0, view.add)
   const { reading, length } = first
+  if (source.size === 0) throw nothing('an empty file; an older copy may hold the session')
   if (reading.format === undefined) {
     throw new CommandError('FORMAT_UNKNOWN', 'expected a transcript of a known agent, found none; --format names one')
   }
-  if (reading.about.unreadable || length === 0) {
-    throw new CommandError(
-      'NOTHING_TO_IMPORT',
-      `expected messages, found ${describe(reading)}; palimpsest doctor FILE says more`,
-    )
-  }
+  assertConversation(reading, options.conversation ?? 0)
+  if (reading.about.unreadable || length === 0) throw nothing(`${describe(reading)}; ${more}`)
   if (reading.about.resume === 'refused') {
     throw new CommandError(
       'TRANSCRIPT_REFUSED',
-      'expected a transcript that can be gone on with, found one of which a part may not be skipped; palimpsest doctor FILE shows what stands before it',
+      `expected a transcript that can be gone on with, found one of which a part may not be skipped; ${more}`,
     )
   }
+  const { findings } = diagnose({ view, reading }, {})
   const digest = digestOf(source)
   const { id, isKnown } = await chooseId(backend, reading, digest, options.conversation ?? 0)
   if (!isKnown) {
@@ -52,7 +64,7 @@ export async function importSource(backend: SessionBackend, source: Source, opti
     const { header, events } = Session.create({ header: headerOf(first, id, digest), seed: first.events })
     await write(backend, header, events, from => (from < length ? readWindow(source, options, from).events : []))
   }
-  const { findings, loss, about, format } = reading
+  const { loss, about, format } = reading
   return { id, format, length, isKnown, findings, loss, conversations: about.conversations ?? 1 }
 }
 
@@ -67,14 +79,17 @@ interface Window {
   length: number
 }
 
-function readWindow(source: Source, options: ReadOptions, from: number): Window {
+function readWindow(source: Source, options: ReadOptions, from: number, also: EventSink = () => {}): Window {
   const events: SessionEvent[] = []
   let last: SessionEvent | undefined
   const take = (event: SessionEvent): void => {
     last = event
     if (event.seq >= from && event.seq < from + WINDOW) events.push(event)
   }
-  const reading = streamTranscript(source, options, take)
+  const reading = streamTranscript(source, options, (event, place) => {
+    take(event)
+    also(event, place)
+  })
   if (last === undefined) return { reading, events, length: 0 }
   const { seq, time } = last
   const data = { format: reading.format }
@@ -148,6 +163,10 @@ function isId(text: string): boolean {
   } catch {
     return false
   }
+}
+
+function nothing(found: string): CommandError {
+  return new CommandError('NOTHING_TO_IMPORT', `expected messages, found ${found}`)
 }
 
 function describe({ about, findings }: Reading): string {

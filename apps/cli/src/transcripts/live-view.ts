@@ -22,6 +22,11 @@ export class LiveView {
     this.#keepsShadowed = keepsShadowed
   }
 
+  /** Nothing was said in any visible message. */
+  get isEmpty(): boolean {
+    return this.messages.every(({ content }) => content.length === 0)
+  }
+
   /** The visible events, in surface order. */
   get events(): SessionEvent[] {
     return this.#nodes.map(({ event }) => event)
@@ -52,6 +57,15 @@ export class LiveView {
 
   placesOfNodes(): Place[] {
     return this.#nodes.map(({ place }) => place)
+  }
+
+  /** What is known of a log without its events in order: its visible ones, its open turn, and which calls began. */
+  begin(visible: readonly SessionEvent[], openTurn: readonly SessionEvent[], started: readonly SessionEvent[]): void {
+    this.#nodes = visible.map(event => ({ event, place: placeInLog(event), shadowed: [] }))
+    for (const event of openTurn) this.#followTurn(event, placeInLog(event))
+    for (const event of started as SessionEvent<'tool/call'>[]) {
+      this.#started.set(event.data.toolCallId, placeInLog(event))
+    }
   }
 
   readonly add = (event: SessionEvent, place: Place): void => {
@@ -93,4 +107,10 @@ export class LiveView {
   #indexOf(seq: number): number {
     return this.#nodes.findIndex(({ event }) => event.seq === seq)
   }
+}
+
+// --- internal ---
+
+function placeInLog({ seq }: SessionEvent): Place {
+  return { where: `seq ${seq}` }
 }

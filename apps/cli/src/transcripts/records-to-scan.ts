@@ -1,4 +1,4 @@
-import { parseJson, readRecords, readText, type Source, streamTranscript } from '@palimpsest/transcripts'
+import { readDocument, readRecords, type Source, streamTranscript } from '@palimpsest/transcripts'
 
 export interface ScanRecord {
   readonly where: string
@@ -10,10 +10,11 @@ export interface ScanRecord {
 export function* recordsToScan(source: Source, format: string): Generator<ScanRecord> {
   if (isPacked(source)) yield* eventsOf(source, format)
   else {
-    const document = documentOf(source)
-    if (document !== undefined) yield* entriesOf(document)
+    const document = readDocument(source)
+    // One that is damaged may be a file of records whose first line is cut.
+    if (document?.damage.length === 0) yield* entriesOf(document.value)
+    // A letter written as an escape hides a secret from a look at the text.
     else
-      // A letter written as an escape hides a secret from a look at the text.
       for (const { line, value, text } of readRecords(source, { report: () => {} }))
         yield { where: `line ${line}`, value, text: text.includes('\\u00') ? JSON.stringify(value) : text }
   }
@@ -27,16 +28,6 @@ function isPacked(source: Source): boolean {
   const head = source.read(0, Math.min(4, source.size))
   return ZSTD.every((byte, i) => head[i] === byte)
 }
-
-/** A file of one JSON value: an array, or an object that no other one follows. */
-function documentOf(source: Source): unknown {
-  const head = { size: Math.min(source.size, HEAD_BYTES), read: source.read }
-  const isList = readText(head).trimStart().startsWith('[')
-  if (!isList && [...readRecords(head, { report: () => {} })].length > 1) return undefined
-  return parseJson(readText(source))?.value
-}
-
-const HEAD_BYTES = 1 << 16
 
 /** A list's entries as `messages[i]`, whatever the list is called; the rest of the document as `file`. */
 function* entriesOf(document: unknown): Generator<ScanRecord> {

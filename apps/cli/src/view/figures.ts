@@ -15,6 +15,11 @@ export function instant(time: unknown): string {
   return Number.isNaN(date.getTime()) ? String(time) : date.toISOString()
 }
 
+/** An instant in UTC, to the minute: `2026-01-05 09:00 UTC`. */
+export function day(time: number): string {
+  return instant(time).replace(/^(\d+-\d\d-\d\d)T(\d\d:\d\d).*$/, '$1 $2 UTC')
+}
+
 export function bytes(count: number | undefined): string {
   if (count === undefined) return '–'
   if (count < 1000) return `${count} B`

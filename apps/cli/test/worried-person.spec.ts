@@ -1,0 +1,206 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type Ended, palimpsest, temporaryFolder } from './command.js'
+
+// What somebody reads who fears to have lost weeks of work: the output for people, word by word.
+
+let folder: string
+let store: string
+
+beforeEach(() => {
+  folder = join(temporaryFolder(), "it's my work")
+  mkdirSync(folder)
+  store = join(folder, '..', 'the store')
+})
+
+const run = (...args: string[]) => palimpsest([...args, '--store', store])
+const json = ({ stdout }: Ended) => JSON.parse(stdout)
+const failure = ({ stderr }: Ended) => JSON.parse(stderr.trim().split('\n').at(-1)!).error
+
+function write(name: string, text: string | object): string {
+  const file = join(folder, name)
+  writeFileSync(file, typeof text === 'string' ? text : JSON.stringify(text))
+  return file
+}
+
+let minute = 0
+const row = (id: string, parentId: string | null, message: object) => ({
+  type: 'message',
+  id,
+  parentId,
+  timestamp: `2026-01-05T09:${String(minute++).padStart(2, '0')}:00.000Z`,
+  message,
+})
+const said = (...content: object[]) => ({
+  role: 'assistant',
+  content,
+  api: 'anthropic-messages',
+  provider: 'anthropic',
+  model: 'claude-opus-4-5',
+  stopReason: 'toolUse',
+})
+const call = (id: string) => ({ type: 'toolCall', id, name: 'read', arguments: { path: 'a' } })
+const text = (value: string) => ({ type: 'text', text: value })
+
+/** A session of pi with two calls that nobody answered, and a line that was cut. */
+function broken(name = 'pi.jsonl'): string {
+  minute = 0
+  const rows = [
+    { type: 'session', version: 3, id: 's1', timestamp: '2026-01-05T08:59:00.000Z', cwd: '/p' },
+    row('a1', null, { role: 'user', content: [text('Read it.')] }),
+    row('a2', 'a1', said(call('c1'))),
+    row('a3', 'a2', { role: 'user', content: [text('And?')] }),
+    row('a4', 'a3', said(call('c2'))),
+    row('a5', 'a4', { role: 'user', content: [text('Well?')] }),
+  ].map(each => JSON.stringify(each))
+  return write(name, `${rows.join('\n')}\n{"type":"message","id":"a6","par\n`)
+}
+
+const sound = (): string =>
+  write('sound.json', [
+    { role: 'user', content: 'Hello' },
+    { role: 'assistant', content: 'Hello.' },
+    { role: 'user', content: 'And now?' },
+  ])
+
+describe('doctor FILE', () => {
+  test('first the verdict with number and date, then equal findings once, the worst first, then what to run', async () => {
+    const { code, stdout } = await run('doctor', broken())
+    expect(code).toBe(1)
+    const order = [
+      'This session cannot be continued as it is: Anthropic would refuse it. It can be mended.',
+      '3 things of 2 kinds are wrong, the first at line 3 (2026-01-05 09:01 UTC).',
+      '\nRecovered\n  5 messages for the next request, up to 2026-01-05 09:04 UTC: 3 prompts, 2 answers\n',
+      '\nLost\n  a record was cut short: left aside\n      line 7',
+      'what 2 calls gave back was never written (line 3 … line 5)',
+      '\nStops a resume\n  2 × a call has no result',
+      'line 3 (2026-01-05 09:01 UTC) and line 5; the first: id c1  [call.unanswered]',
+      '\nNext\n',
+    ].map(each => stdout.indexOf(each))
+    expect(order).not.toContain(-1)
+    expect(order).toEqual([...order].sort((a, b) => a - b))
+    expect(stdout.match(/call\.unanswered/g)).toHaveLength(1)
+  })
+
+  test('each command that it names runs as it was printed, whatever the path holds', async () => {
+    const { stdout } = await run('doctor', broken())
+    const commands = stdout.split('\n').flatMap(line => / {2}palimpsest (.+)$/.exec(line)?.[1] ?? [])
+    expect(commands).toHaveLength(2)
+    for (const command of commands) {
+      const words = execFileSync('sh', ['-c', `printf '%s\\0' ${command}`], { encoding: 'utf8' }).split('\0')
+      expect((await palimpsest(words.slice(0, -1))).code).toBe(0)
+    }
+  })
+
+  test('of a sound session says so; tools without a schema are one note', async () => {
+    const { code, stdout } = await run('doctor', sound())
+    expect(code).toBe(0)
+    expect(stdout).toContain('This session can be continued as it is. Nothing is wrong with it.')
+    expect(stdout).not.toMatch(/Lost|Stops a resume|wrong,/)
+    const called = write('called.json', [
+      { role: 'user', content: 'Go' },
+      ...['a', 'b'].flatMap(name => [
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [{ id: name, type: 'function', function: { name, arguments: '{}' } }],
+        },
+        { role: 'tool', tool_call_id: name, content: 'ok' },
+      ]),
+    ])
+    expect((await run('doctor', called)).stdout.match(/not recorded/g)).toHaveLength(1)
+  })
+
+  test('a newline that is missing at the end is a calm note', async () => {
+    const lines = ['{"type":"session","version":3,"id":"s1","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/p"}']
+    lines.push(JSON.stringify(row('a1', null, { role: 'user', content: [text('Hello')] })))
+    const { code, stdout } = await run('doctor', write('short.jsonl', lines.join('\n')))
+    // The exit code is that of a finding above info.
+    expect(code).toBe(1)
+    expect(stdout).toContain('Nothing is wrong with it.')
+    expect(stdout).toMatch(
+      /Notes: nothing to worry about\n {2}the last line has no newline at its end: nothing is missing/,
+    )
+  })
+
+  test.each([
+    ['', 1, 'This file is empty: there is nothing to continue in it, and nothing to mend.'],
+    ['hm\n', 2, 'This file is no transcript of a kind that is known here.'],
+    [
+      '{"type":"session","version":3,"id":"s1","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/p"}\n',
+      0,
+      'There is no message in this file: nothing was said, so nothing is lost.',
+    ],
+  ])('of %j says plainly that there is nothing', async (content, code, sentence) => {
+    expect(await run('doctor', write('odd.jsonl', content))).toMatchObject({
+      code,
+      stdout: expect.stringContaining(sentence),
+    })
+  })
+
+  test('a format that fits nothing is told with the one that was found', async () => {
+    const file = broken()
+    const ended = await run('doctor', file, '--format', 'codex')
+    expect(ended.code).toBe(2)
+    expect(ended.stdout).toContain('Read as codex, as --format asks, this file holds no message. Its content is pi.')
+    expect(ended.stdout).toMatch(/palimpsest doctor '.*pi\.jsonl' --format pi\n/)
+    expect(ended.stdout).not.toContain('file.torn-record')
+    const { findings, request } = json(await run('doctor', file, '--format', 'codex', '--json'))
+    expect(findings).toEqual([{ code: 'format.other', severity: 'info', where: 'file', detected: 'pi' }])
+    expect(request).toBe(null)
+    for (const args of [
+      ['doctor', file, '--fix'],
+      ['export', file, '--to', 'openai-chat'],
+    ]) {
+      const refused = await run(...args, '--format', 'codex', '--json')
+      expect({ code: refused.code, error: failure(refused).code }).toEqual({ code: 2, error: 'FORMAT_MISMATCH' })
+    }
+  })
+
+  test('a conversation that the file does not hold is refused, and so is a pipe', async () => {
+    for (const args of [['doctor'], ['export', '--to', 'openai-chat']]) {
+      const refused = await run(args[0]!, sound(), ...args.slice(1), '--conversation', '3', '--json')
+      expect({ code: refused.code, error: failure(refused).code }).toEqual({ code: 3, error: 'CONVERSATION_UNKNOWN' })
+    }
+    expect(json(await run('import', sound(), '--conversation', '3', '--json'))).toMatchObject([
+      { error: { code: 'CONVERSATION_UNKNOWN' } },
+    ])
+    const fifo = join(folder, 'pipe')
+    execFileSync('mkfifo', [fifo])
+    const refused = await run('doctor', fifo, '--json')
+    expect({ code: refused.code, error: failure(refused).code }).toEqual({ code: 2, error: 'TRANSCRIPT_UNREADABLE' })
+  })
+
+  test('--fix counts by kind what stays in the old file only', async () => {
+    const file = broken()
+    writeFileSync(
+      file,
+      `${JSON.stringify({ type: 'label', id: 'l1', parentId: 'a5', timestamp: '2026-01-05T10:00:00.000Z', targetId: 'a1', label: 'x' })}\n`,
+      { flag: 'a' },
+    )
+    const { code, stdout } = await run('doctor', file, '--fix')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/2 rows that no request holds: 1 session, 1 label/)
+    expect(stdout).toMatch(/Next\n {2}pi --session '.*mended\.jsonl'/)
+    const other = await run('doctor', sound(), '--fix')
+    expect(other.stderr).toMatch(/palimpsest export '.*sound\.json' --to openai-chat --out '.*sound\.mended\.json'/)
+  })
+})
+
+describe('import', () => {
+  test('counts as doctor does, says what to run next, and takes a file without a message for none', async () => {
+    broken()
+    sound()
+    write('bare.jsonl', '{"type":"session","version":0,"id":"s2","createdAt":0,"cwd":"/p"}\n')
+    const { code, stdout } = await run('import', folder)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/pi → s1, \d+ events, 3 things are wrong, of which 1 lost\n/)
+    expect(stdout).toContain('2 imported, 0 known already, 1 without a message, 0 failed')
+    expect(stdout).toMatch(/Next\n[\s\S]*palimpsest ls --store '.*the store'\n[\s\S]*palimpsest resume last/)
+    const looked = await run('doctor', folder)
+    expect(looked.stdout).toMatch(/wrong .*pi\.jsonl {2}pi {2}3 things are wrong, of which 1 lost: /)
+    expect(looked.stdout).toContain('3 transcripts; something is wrong with 1 of them')
+  })
+})
