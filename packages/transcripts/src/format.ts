@@ -65,6 +65,8 @@ export interface About {
   thinking?: 'enabled' | 'disabled'
   /** The format's own events have seqs, turns and start records: what opening would append is for its own log. */
   hasOwnTurns?: boolean
+  /** The file tells a call that began from one that did not. */
+  showsStarts?: boolean
 }
 
 /** One way in which agents keep a conversation. */

@@ -160,3 +160,62 @@ describe('what was reverted in an opencode export', () => {
     expect(held('import/opencode.reverted')).toHaveLength(2)
   })
 })
+
+describe('a damaged opencode export', () => {
+  it('tells a call that waits from one that runs', () => {
+    const { events, about } = exported([
+      assistant('m', [
+        tool('a', { status: 'pending', input: {}, raw: '' }),
+        tool('b', { status: 'running', input: {} }),
+      ]),
+    ])
+    expect(about.showsStarts).toBe(true)
+    expect(
+      events.flatMap(({ type, data }) => (type === 'tool/call' ? [(data as { toolCallId: string }).toolCallId] : [])),
+    ).toEqual(['b'])
+    expect(events.some(({ type }) => type === 'turn/end')).toBe(false)
+  })
+
+  it('counts the first of two messages with one id, and none of another session', () => {
+    const foreign = { info: { id: 'm-9', role: 'user', sessionID: 'ses_2' }, parts: [text('No.')] }
+    const { told, messages, held } = exported([user('m-1', text('Go.')), user('m-1', text('Go.')), foreign])
+    expect(told).toEqual(['lineage.replayed-copy messages[1]', 'lineage.foreign-session messages[2]'])
+    expect(script(messages)).toEqual(['user: Go.'])
+    expect(held('import/opencode.apart')).toHaveLength(2)
+  })
+
+  it('has a message without parts, and one of a role that is not known', () => {
+    const { told, loss, places, events } = exported([
+      user('m-1'),
+      { info: { id: 'm-2', role: 'critic' }, parts: [text('Hm.')] },
+    ])
+    expect(told).toEqual(['record.unknown-type messages[1]'])
+    expect(loss).toMatchObject([{ kind: 'record', where: 'messages[1]' }])
+    expect(places[events.findIndex(({ type }) => type === 'user/message')]!.where).toBe('messages[0].parts')
+  })
+
+  it('keeps all of a compaction that came to nothing, and nothing before one whose tail is gone', () => {
+    const asked = (more: object = {}) => user('m-2', { type: 'compaction', auto: true, ...more })
+    const abandoned = exported([user('m-1', text('Go.')), asked(), user('m-3', text('On.'))])
+    expect(abandoned.told).toEqual(['compaction.void-summary messages[1]'])
+    expect(script(abandoned.messages)).toEqual(['user: Go.', 'user: On.'])
+    const dangling = exported([user('m-1', text('Go.')), asked({ tail_start_id: 'gone' }), summary('Sum.')])
+    expect(dangling.findings).toEqual([
+      {
+        code: 'lineage.dangling-boundary',
+        severity: 'error',
+        where: 'messages[1]',
+        missing: 'gone',
+        bridgedTo: 'm-1',
+      },
+    ])
+    expect(script(dangling.messages)).toEqual(['user: Sum.'])
+  })
+
+  it('has the state of a maker under the name of a host', () => {
+    const { messages } = exported([
+      assistant('m', [{ type: 'reasoning', text: 'Hm.', metadata: { bedrock: { signature: 's=' } } }, text('Yes.')]),
+    ])
+    expect(messages[0]!.content[0]).toMatchObject({ providerOptions: { anthropic: { signature: 's=' } } })
+  })
+})

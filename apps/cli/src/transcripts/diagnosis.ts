@@ -48,7 +48,8 @@ export function diagnose({ view, reading }: Read, options: DiagnosisOptions): Di
   }
   const model = options.model ?? modelFor(target, reading)
   const structuredResults = STRUCTURED.has(format)
-  const started = about.hasOwnTurns ? { started: new Set(view.started.keys()) } : {}
+  const showsStarts = about.hasOwnTurns || about.showsStarts
+  const started = showsStarts ? { started: new Set(view.started.keys()) } : {}
   const healed = heal(requestOf(view, model), target, { ...options, structuredResults, ...started })
   const body = (request: typeof healed.request) => ({
     target,
@@ -57,7 +58,7 @@ export function diagnose({ view, reading }: Read, options: DiagnosisOptions): Di
   })
   return {
     ...base,
-    findings: inOrder(merge([...reading.findings, ...closed], findingsOf(healed.changes, view))),
+    findings: inOrder(merge([...reading.findings, ...closed], findingsOf(healed.changes, view, about))),
     request: body(healed.request),
     ...(healed.fallback && { fallbackRequest: body(healed.fallback) }),
     loss: [...reading.loss, ...healed.loss],
@@ -123,15 +124,15 @@ function closeTurn(view: LiveView, closing: readonly SessionEvent[]): Finding[] 
   return findings
 }
 
-function findingsOf(changes: readonly Change[], view: LiveView): Finding[] {
+function findingsOf(changes: readonly Change[], view: LiveView, { hasOwnTurns }: Reading['about']): Finding[] {
   const places = view.placesOfNodes()
   const whereOf = (message: number, part?: number): string => {
     const place = places[Math.min(message, places.length - 1)]!
     return (part === undefined ? undefined : place.parts?.[part]) ?? place.where
   }
-  // A call that began is told of where it began.
+  // A call that began is told of where it began, which a log of its own events shows.
   const placeOf = (code: string, { id }: Change['members']) =>
-    code === 'call.outcome-unknown' ? view.started.get(String(id))?.where : undefined
+    hasOwnTurns && code === 'call.outcome-unknown' ? view.started.get(String(id))?.where : undefined
   const told = (value: JsonValue): JsonValue => {
     const isPlace =
       value !== null && typeof value === 'object' && !Array.isArray(value) && typeof value.message === 'number'

@@ -6,7 +6,7 @@ import type { Replaced } from '../../log-builder.js'
 import type { Place } from '../../place.js'
 import { vendorOf } from '../../vendor.js'
 import { isVoidSummary } from '../void-summary.js'
-import { assistantPart, filePart, isInlined, toolOutput } from './parts.js'
+import { assistantPart, filePart, isInlined, isWaiting, toolOutput } from './parts.js'
 
 interface Message {
   readonly index: number
@@ -23,7 +23,8 @@ export class OpencodeImport {
   /** The first node of each message that is shown, by the message's id. */
   readonly #nodes = new Map<string, number>()
   /** The compaction that was asked for last, and from which message on the tail is kept. */
-  #compaction: { tail: string | undefined } | undefined
+  #compaction: { where: string; tail: string | undefined } | undefined
+  #lastId: string | null = null
 
   constructor(into: Import, raw: RawTexts) {
     this.#into = into
@@ -31,18 +32,39 @@ export class OpencodeImport {
   }
 
   run(session: Json, messages: unknown): void {
-    const list = objectsOf(messages).map(([index, value]) => messageOf(index, value))
+    this.#into.about({ showsStarts: true })
+    const list = this.#own(
+      objectsOf(messages).map(([index, value]) => messageOf(index, value)),
+      session.id,
+    )
     const revert = isObject(session.revert) ? session.revert : {}
     const cut = list.findIndex(({ info }) => info.id !== undefined && info.id === revert.messageID)
     for (const [i, message] of list.entries()) {
       if (cut < 0 || i < cut) this.#message(message)
       else if (i === cut && typeof revert.partID === 'string') this.#messageUpTo(message, revert.partID)
-      else this.#note('reverted', { info: message.info, parts: message.parts.map(([, part]) => part) }, message)
+      else this.#keep('reverted', message)
     }
     this.#into.log.finish({ where: list.at(-1)?.where ?? 'file' })
   }
 
   // --- internal ---
+
+  /** The messages of the session, each once. */
+  #own(messages: readonly Message[], session: unknown): Message[] {
+    const seen = new Map<unknown, string>()
+    return messages.filter(message => {
+      const { info, where } = message
+      const of = seen.get(info.id)
+      const isForeign = typeof session === 'string' && typeof info.sessionID === 'string' && info.sessionID !== session
+      if (isForeign) {
+        const sessionId = stringOf(info.sessionID)!
+        this.#into.report({ code: 'lineage.foreign-session', severity: 'error', where, sessionId, records: 1 })
+      } else if (of !== undefined) this.#into.report({ code: 'lineage.replayed-copy', severity: 'error', where, of })
+      else if (info.id !== undefined) seen.set(info.id, where)
+      if (isForeign || of !== undefined) this.#keep('apart', message)
+      return !isForeign && of === undefined
+    })
+  }
 
   #messageUpTo(message: Message, partId: string): void {
     const at = message.parts.findIndex(([, part]) => part.id === partId)
@@ -52,20 +74,34 @@ export class OpencodeImport {
   }
 
   #message(message: Message): void {
-    const { info, parts } = message
+    const { info } = message
     const before = this.#into.log.surface.length
     if (info.role === 'user') this.#user(message)
-    else if (info.role !== 'assistant') this.#note('message', { info, parts: parts.map(([, part]) => part) }, message)
+    else if (info.role !== 'assistant') this.#unknown(message)
     else if (info.summary === true) this.#summary(message)
     else this.#assistant(message)
     const node = this.#into.log.surface[before]
     if (typeof info.id === 'string' && node !== undefined) this.#nodes.set(info.id, node)
+    this.#lastId = stringOf(info.id) ?? this.#lastId
+  }
+
+  #unknown(message: Message): void {
+    const { where, info, parts } = message
+    this.#keep('message', message)
+    if (parts.length === 0) return
+    const type = String(info.role)
+    this.#into.report({ code: 'record.unknown-type', severity: 'info', where, type })
+    this.#into.lose({ kind: 'record', count: 1, reason: 'a message of an unknown role', where })
   }
 
   #user(message: Message): void {
     this.#use(isObject(message.info.model) ? message.info.model : {})
     const compaction = message.parts.find(([, part]) => part.type === 'compaction')?.[1]
-    if (compaction !== undefined) this.#compaction = { tail: stringOf(compaction.tail_start_id) }
+    // The one before it came to nothing, and the session went on.
+    if (this.#compaction !== undefined) this.#reportVoid(this.#compaction.where)
+    this.#compaction = undefined
+    if (compaction !== undefined) this.#compact(message.where, stringOf(compaction.tail_start_id))
+    if (message.parts.length === 0) this.#into.log.user([], { where: `${message.where}.parts`, time: message.time })
     let run: { isTyped: boolean; parts: UserPart[]; places: string[] } | undefined
     const flush = () => {
       if (run === undefined) return
@@ -89,6 +125,18 @@ export class OpencodeImport {
     flush()
   }
 
+  #compact(where: string, tail: string | undefined): void {
+    if (tail !== undefined && !this.#nodes.has(tail)) {
+      const [missing, bridgedTo] = [tail, this.#lastId]
+      this.#into.report({ code: 'lineage.dangling-boundary', severity: 'error', where, missing, bridgedTo })
+    }
+    this.#compaction = { where, tail }
+  }
+
+  #reportVoid(where: string): void {
+    this.#into.report({ code: 'compaction.void-summary', severity: 'error', where })
+  }
+
   #userPart(part: Json, where: string): UserPart | undefined {
     if (part.type === 'text' && part.ignored !== true) return { type: 'text', text: stringOf(part.text) ?? '' }
     if (part.type !== 'file' || isInlined(part)) return undefined
@@ -106,7 +154,8 @@ export class OpencodeImport {
     const isWhole = isDone && info.error === undefined && !isVoidSummary(texts.map(({ text }) => text).join(''))
     for (const [, part] of parts) if (part.type !== 'text' || !isWhole) this.#note(String(part.type), part, message)
     if (!isWhole) {
-      this.#into.report({ code: 'compaction.void-summary', severity: 'error', where })
+      this.#compaction = undefined
+      this.#reportVoid(where)
       return
     }
     const places = texts.map(({ i }) => `${where}.parts[${i}]`)
@@ -129,7 +178,7 @@ export class OpencodeImport {
     const { info, parts } = message
     this.#use(info)
     if (isAbandoned(message)) {
-      this.#note('failed', { info, parts: parts.map(([, part]) => part) }, message)
+      this.#keep('failed', message)
       return
     }
     for (const step of stepsOf(parts)) this.#step(message, step)
@@ -147,11 +196,13 @@ export class OpencodeImport {
     }
     const places = said.map(each => each.where)
     const [model, provider] = [stringOf(info.modelID), stringOf(info.providerID)]
+    const waiting = new Set(parts.flatMap(([, part]) => (isWaiting(part) ? [stringOf(part.callID) ?? ''] : [])))
     const finish = said.some(({ part }) => part.type === 'tool-call') ? 'tool-calls' : finishOf(info.finish)
     this.#into.log.assistant(
       said.map(({ part }) => part),
-      { where, parts: places, time },
+      { where: message.parts.length === 0 ? `${where}.parts` : where, parts: places, time },
       {
+        waiting,
         model,
         vendor: vendorOf(provider, model),
         finishReason: finish,
@@ -175,6 +226,11 @@ export class OpencodeImport {
     if (model === undefined) return
     const vendor = vendorOf(stringOf(by.providerID), model)
     this.#into.about({ model, ...(vendor !== undefined && { vendor }) })
+  }
+
+  /** The message as it is. */
+  #keep(type: string, message: Message): void {
+    this.#note(type, { info: message.info, parts: message.parts.map(([, part]) => part) }, message)
   }
 
   #note(type: string, data: Json, { where, time }: Message): void {

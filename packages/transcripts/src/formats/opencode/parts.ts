@@ -33,6 +33,11 @@ export function toolOutput({ state }: Json): ToolOutput | undefined {
     : { type: 'content', value: [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...media] }
 }
 
+/** Whether the call was asked for and never began: the program says so of one that runs. */
+export function isWaiting({ type, state, providerExecuted }: Json): boolean {
+  return type === 'tool' && providerExecuted !== true && isObject(state) && state.status === 'pending'
+}
+
 /** `undefined`: the bytes lie outside the export. */
 export function filePart({ mime, url, filename }: Json): FilePart | ImagePart | undefined {
   const address = stringOf(url) ?? ''
@@ -53,10 +58,15 @@ export function isInlined({ mime }: Json): boolean {
 /** What the program itself shows the model in place of an output that it pruned. */
 const CLEARED = '[Old tool result content cleared]'
 
+/** Hosts of other makers' models, whose state those makers read too. */
+const MAKERS: Readonly<Record<string, string>> = { vertex: 'google', bedrock: 'anthropic' }
+
 /** The provider's state, in the AI SDK's form. */
 function optionsOf({ metadata }: Json): { providerOptions?: ProviderOptions } {
   if (!isObject(metadata)) return {}
-  const own = Object.entries(metadata).filter(([, value]) => isObject(value))
+  const own = Object.entries(metadata).flatMap(([name, value]): [string, Json][] =>
+    isObject(value) ? [[MAKERS[name] ?? name, value]] : [],
+  )
   return own.length === 0 ? {} : { providerOptions: Object.fromEntries(own) as ProviderOptions }
 }
 
