@@ -16,6 +16,7 @@ import {
   reasoningIsSigned,
   thoughtsAreSigned,
 } from './rules/reasoning.js'
+import { reasoningItemsAreWhole } from './rules/reasoning-items.js'
 import { resultsAreOutputs, resultsAreText, resultsHaveContent } from './rules/results.js'
 import { stringsAreUnicode } from './rules/strings.js'
 import { reasoningGoesBack, thinkingCanGoOn, thinkingIsFollowed, thinkingLeads } from './rules/thinking.js'
@@ -28,6 +29,7 @@ import { historyBeginsWithTheUser, historyEndsWithTheUser, rolesAlternate } from
  */
 export const RULES: readonly Rule[] = [
   attemptsAreWhole,
+  reasoningItemsAreWhole,
   reasoningHasAPlace,
   reasoningHasNoReadableContent,
   reasoningIsOwn,

@@ -62,6 +62,14 @@ describe('blank and empty texts', () => {
   })
 })
 
+it('an empty text that only carries a signature of Gemini is no damage elsewhere', () => {
+  const signed = { type: 'text' as const, text: '', providerOptions: { google: { thoughtSignature: 'c2ln' } } }
+  const { request, changes, loss } = healed('anthropic', [user('go'), assistant('A.', signed), user('x')])
+  expect(changes).toEqual([])
+  expect(loss).toEqual([{ kind: 'reasoning', count: 1, reason: 'signed by another model' }])
+  expect(request.messages[1]!.content).toHaveLength(1)
+})
+
 describe('results', () => {
   const of = (target: Target, output: ToolOutput, options = {}) => {
     const { request, changes } = healed(target, [user('go'), assistant(call('a')), result('a', output), user('x')], {

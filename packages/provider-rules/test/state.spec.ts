@@ -78,6 +78,45 @@ describe('reasoning', () => {
   })
 })
 
+describe('parts of one reasoning item, openai-responses', () => {
+  const part = (text: string, enc?: string, itemId = 'rs_1') =>
+    reasoning(text, { openai: { itemId, ...(enc !== undefined && { reasoningEncryptedContent: enc }) } })
+  const heal = (...content: Parameters<typeof assistant>) =>
+    healed('openai-responses', [user('go'), assistant(...content), user('x')])
+
+  it('go out as that item, with all of its summaries, though one of them only is signed', () => {
+    const { request, changes, loss } = heal(part('First.'), part('Second.', 'c2Vj'), 'A.')
+    expect(changes).toEqual([])
+    expect(loss).toEqual([])
+    expect(request.messages[1]!.content).toMatchObject([
+      {
+        text: 'First.\n\nSecond.',
+        providerOptions: {
+          openai: {
+            itemId: 'rs_1',
+            reasoningEncryptedContent: 'c2Vj',
+            summary: [
+              { type: 'summary_text', text: 'First.' },
+              { type: 'summary_text', text: 'Second.' },
+            ],
+          },
+        },
+      },
+      { text: 'A.' },
+    ])
+  })
+
+  it('are two items under one name where each has its own seal, and one that is there twice where they are equal', () => {
+    expect(found(heal(part('', 'YQ'), part('', 'Yg'), 'A.'))).toEqual([
+      'item.duplicate-id 1.1 {"id":"rs_1","action":"id-dropped"}',
+    ])
+    expect(found(heal(part('', 'YQ'), part('', 'YQ'), 'A.'))).toEqual([
+      'item.duplicate-id 1.1 {"id":"rs_1","action":"collapsed"}',
+    ])
+    expect(heal(part('', 'YQ'), part('', 'Yg', 'rs_2'), 'A.').request.messages[1]!.content).toHaveLength(3)
+  })
+})
+
 describe('thinking, on or off', () => {
   const loop = (...content: Parameters<typeof assistant>) => [user('go'), assistant(...content, call('a')), result('a')]
   const told = (target: Target, messages: Message[], thinking: HealOptions['thinking'], model = 'm') => {
@@ -171,6 +210,12 @@ describe('ids', () => {
     expect(named('openai-responses', 'c'.repeat(65))[1]).toEqual([
       'id.too-long-for-target 1.0 {"length":65,"limit":64}',
     ])
+  })
+
+  it('that are too long and have other characters are told of once', () => {
+    const [first, codes] = named('openai-responses', `call|${'c'.repeat(80)}`)
+    expect(codes).toEqual(['id.too-long-for-target 1.0 {"length":85,"limit":64}'])
+    expect(first).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
   })
 })
 

@@ -15,8 +15,12 @@ export function inputOfText(text: string): ToolInput {
   return JSON.stringify(input) === text ? { input } : { input, rawInput: text }
 }
 
-/** The same for arguments that came as a value; `raw` is their text where the value does not give it back. */
+/**
+ * The same for arguments that came as a value; `raw` is their text where the value does not give it back. A text where
+ * an object should be is what the model wrote, kept as it came.
+ */
 export function inputOfValue(value: unknown, raw?: string): ToolInput {
+  if (typeof value === 'string') return inputOfText(value)
   const input = (value ?? {}) as JsonValue
   return raw === undefined ? { input } : { input, rawInput: raw }
 }

@@ -56,6 +56,7 @@ function isSent(piece: Piece, entry: Entry, draft: Draft, isBlankRefused: boolea
     if (facts.reasoning !== 'signed' && entry.role === 'assistant' && (entry.given?.content.length ?? 0) > 1)
       return false
     if (isForeignBlock(part)) draft.lose('record', "another provider's own block")
+    else if (part.providerOptions?.google?.thoughtSignature) draft.lose('reasoning', 'signed by another model')
     else draft.report('content.empty', 'error', origin, { has: 'an empty text' })
     entry.isExplained = true
     return false

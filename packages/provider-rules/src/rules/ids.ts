@@ -16,10 +16,13 @@ export const callIdsAreLegal: Rule = {
     const { legal, limit } = draft.facts.callId
     for (const { piece } of draft.calls()) {
       const id = piece.part.toolCallId
-      const isLegal = legal.test(id)
-      if (!isLegal) draft.report('id.illegal-for-target', 'error', piece.origin, { id, target: draft.target })
-      if (id.length > limit) draft.report('id.too-long-for-target', 'error', piece.origin, { length: id.length, limit })
-      if (!isLegal || id.length > limit) rename(piece, withDigest(id, limit))
+      const { length } = id
+      // One that is both becomes legal by what makes it short.
+      if (length > limit) draft.report('id.too-long-for-target', 'error', piece.origin, { length, limit })
+      else if (!legal.test(id))
+        draft.report('id.illegal-for-target', 'error', piece.origin, { id, target: draft.target })
+      else continue
+      rename(piece, withDigest(id, limit))
     }
   },
 }

@@ -64,7 +64,8 @@ export class RolloutImport {
   #compacted: { where: string; isTold: boolean } | undefined
   readonly #calls = new Set<string>()
   /** The item before, as it stands in the file. */
-  #lastItem = { text: '', where: '' }
+  #lastItem = { text: '', where: '', isAtOnce: false }
+  #lastTime: number | undefined
   readonly #foreign: ForeignStretch
   #ordinal = -1
   #totals = ''
@@ -124,16 +125,19 @@ export class RolloutImport {
     else this.#ordinal = ordinal
   }
 
-  /** The very line of the item before, which has no id of a call: it was written twice. */
-  #isCopy({ type, payload }: RolloutRecord, text: string, { where }: Place): boolean {
-    if (type !== 'response_item') return false
-    const last = this.#lastItem
-    if (text !== last.text || !WITHOUT_CALL.has(String(payload.type))) {
-      this.#lastItem = { text, where }
-      return false
+  /**
+   * The very line of the message before it, down to its time: it was written twice. Where the record before both has
+   * that time too, many were written at once, and two equal ones are two.
+   */
+  #isCopy({ type, payload }: RolloutRecord, text: string, { where, time }: Place): boolean {
+    if (type === 'response_item' && payload.type === 'message' && text === this.#lastItem.text) {
+      const { where: of, isAtOnce } = this.#lastItem
+      if (!isAtOnce) this.into.report({ code: 'lineage.replayed-copy', severity: 'error', where, of })
+      return !isAtOnce
     }
-    this.into.report({ code: 'lineage.replayed-copy', severity: 'error', where, of: last.where })
-    return true
+    if (type === 'response_item') this.#lastItem = { text, where, isAtOnce: time === this.#lastTime }
+    this.#lastTime = time
+    return false
   }
 
   #note(type: string | undefined, record: Json, place: Place): void {
@@ -418,7 +422,6 @@ function hasSummary(history: unknown): boolean {
   return last.type !== 'message' || userParts(last.content).some(part => part.type !== 'text' || /\S/.test(part.text))
 }
 
-const WITHOUT_CALL = new Set(['message', 'reasoning'])
 /** Records that the next request is made of. */
 const HISTORY = new Set(['session_meta', 'response_item', 'compacted'])
 const REMOVED = 'Earlier turns were removed.'
