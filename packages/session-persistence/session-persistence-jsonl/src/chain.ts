@@ -100,18 +100,16 @@ export class Chain {
     const turnEnd = stretches.findLast(({ turnEnd }) => turnEnd !== undefined)?.turnEnd ?? -1
     const lastTurn = turns.at(-1) ?? -1
     const visible = foldSurface(placed.map(({ marker }) => marker))
-    const surface = this.#readPlaced(visible, segment => segment.stretches.flatMap(({ markers }) => markers))
+    const events = this.#readPlaced(visible, segment => segment.stretches.flatMap(({ markers }) => markers))
     // A visible event brings its sources along; those of the others are read out of the runs.
-    const events = new Map(surface.map(event => [event.seq, event]))
     const markers = placed.map(place => (events.get(place.seq) as SurfaceMarker | undefined) ?? markerOf(place))
     const headerSeqs = stretches.flatMap(({ headers }) => headers.map(({ seq }) => seq))
+    const headers = this.#readPlaced(headerSeqs, segment => segment.stretches.flatMap(({ headers }) => headers))
     return {
       landmarks: {
         markers,
-        surface,
-        headers: this.#readPlaced(headerSeqs, segment =>
-          segment.stretches.flatMap(({ headers }) => headers),
-        ) as SessionLandmarks['headers'],
+        surface: visible.map(seq => events.get(seq)!),
+        headers: [...headers.values()] as SessionLandmarks['headers'][number][],
         turns,
         steps: stretches.flatMap(({ steps }) => steps),
         open: lastTurn > turnEnd ? this.readEvents(lastTurn, this.soundLength) : [],
@@ -136,15 +134,15 @@ export class Chain {
     return holed === undefined ? this.segments : this.segments.slice(0, this.segments.indexOf(holed) + 1)
   }
 
-  /** The events of `seqs`, in that order, each read where it stands. */
-  #readPlaced(seqs: readonly number[], placesOf: (segment: Segment) => readonly Place[]): SessionEvent[] {
+  /** The events of `seqs`, each read where it stands, in the order of the log. */
+  #readPlaced(seqs: readonly number[], placesOf: (segment: Segment) => readonly Place[]): Map<number, SessionEvent> {
     const wanted = new Set(seqs)
     const events = new Map<number, SessionEvent>()
     for (const segment of this.#soundSegments()) {
       const places = placesOf(segment).filter(({ seq }) => wanted.has(seq))
       for (const event of segment.readPlaces(places)) events.set(event.seq, event)
     }
-    return seqs.map(seq => events.get(seq)!)
+    return events
   }
 }
 

@@ -2,6 +2,7 @@ import { setImmediate as pause } from 'node:timers/promises'
 import { parseFrozen, type SessionEvent, type SessionHeader } from '@palimpsest/session'
 import type { Damage } from '@palimpsest/session-persistence'
 import { INDEX_FROM_BYTES, readIndex } from './index-file.js'
+import { readLines } from './lines.js'
 import { firstSeqOf, type HeaderLine, isHeaderDamage, type LogFile, readHeaderLine } from './log-file.js'
 import { type Crc, crcText, decodeRecord } from './record.js'
 import { Scan, type ScannedRecord } from './scan.js'
@@ -146,9 +147,12 @@ export class Segment {
   /** The checksum of a record, as it stands on its line. */
   crcOf(seq: number): string {
     let crc: Crc | undefined
-    this.#walk(seq, seq + 1, record => {
-      crc = record.crc
-    })
+    const look = () => this.#walk(seq, seq + 1, record => (crc = record.crc))
+    look()
+    if (crc === undefined) {
+      this.#findOffsets(seq + 1)
+      look()
+    }
     if (crc === undefined) throw unreadable(this.file.path, seq)
     return crcText(crc)
   }
@@ -165,16 +169,18 @@ export class Segment {
     return events
   }
 
-  /** Scans from the last known offset at or before `from`. */
+  /** Goes from the last known offset at or before `from` line by line, and looks at what they hold from there on. */
   #walk(from: number, to: number, onRecord: (record: ScannedRecord) => void): void {
     const block = Math.floor((from - this.base) / OFFSET_EVERY)
-    const seq = this.base + block * OFFSET_EVERY
-    const stop = Math.ceil((to - this.base) / OFFSET_EVERY)
     const offset = this.#offsetAt(block)
     if (offset === undefined) throw unreadable(this.file.path, from)
+    const stopOffset = this.#offsetAt(Math.ceil((to - this.base) / OFFSET_EVERY)) ?? this.current.end
+    const first = this.base + block * OFFSET_EVERY
+    // Where lines and records turned out not to agree they are all looked at.
+    const seq = this.#found === undefined ? from : first
     const scan = new Scan(this.file.read, {
-      offset,
-      stopOffset: this.#offsetAt(stop) ?? this.current.end,
+      offset: skipLines(this.file, offset, stopOffset, seq - first),
+      stopOffset,
       seq,
       stopSeq: to,
       line: lineOf(this.base, seq),
@@ -211,6 +217,17 @@ function scanFrom(file: LogFile, { to, end, base }: Stretch, stopSeq?: number): 
 /** In a sound file: the header, then one record a line. */
 function lineOf(base: number, seq: number): number {
   return seq - base + 2
+}
+
+/** Where the line begins that is `count` lines behind the one at `offset`. */
+function skipLines(file: LogFile, offset: number, end: number, count: number): number {
+  if (count === 0) return offset
+  let skipped = 0
+  for (const line of readLines(file.read, offset, end)) {
+    skipped += 1
+    if (skipped === count) return line.offset + line.bytes
+  }
+  return offset
 }
 
 async function drain(scan: Scan, onRecord: OnRecord): Promise<void> {

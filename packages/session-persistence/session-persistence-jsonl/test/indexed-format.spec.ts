@@ -211,6 +211,21 @@ describe('a log with an index', () => {
     }
   })
 
+  test('finds what stands behind records that share a line', async () => {
+    const made = await indexed()
+    const sound = await withSegment(made, segment => [393, 400].map(seq => segment.crcOf(seq)))
+    writeFileSync(made.path, (lineOf(header) + body).replace(lines[390]!, `${lines[390]!.slice(0, -1)} `))
+    for (const [from, to] of [
+      [390, 391],
+      [391, 392],
+      [393, 400],
+      [400, 600],
+    ] as const) {
+      await withSegment(made, segment => expect(segment.readEvents(from, to)).toEqual(events.slice(from, to)))
+    }
+    expect(await withSegment(made, segment => [393, 400].map(seq => segment.crcOf(seq)))).toEqual(sound)
+  })
+
   test('throws where a record is damaged, and gives what is not', async () => {
     const made = await indexed()
     writeFileSync(made.path, (lineOf(header) + body).replace(lines[400]!, lines[400]!.replace('time', 'Time')))
