@@ -74,7 +74,7 @@ export class RowReader {
 
   #parse(row: number, bytes: Buffer, start: number, end: number): { value: Json; text: string } | undefined {
     const text = bytes.toString(this.#rows.is(row, FLAG.wide) ? 'utf8' : 'latin1', start, end)
-    const value = parseJson(text)?.value
+    const value = parseJson(text, this.#rows.is(row, FLAG.risky))?.value
     return isObject(value) ? { value, text } : undefined
   }
 

@@ -211,26 +211,32 @@ function startsObject(bytes: Uint8Array): boolean {
 
 /** Of `2026-01-05T09:00:01.000Z`, as agents write it. `undefined` for any other form. */
 function readTime(bytes: Uint8Array, start: number, end: number): number | undefined {
-  if (end - start !== 24 || bytes[start + 10] !== 0x54 || bytes[end - 1] !== 0x5a) return undefined
-  const at = (from: number, length: number): number => {
-    let value = 0
-    for (let i = start + from; i < start + from + length; i++) value = value * 10 + (bytes[i]! - 0x30)
-    return value
-  }
-  for (const [i, char] of TIME_MARKS) if (bytes[start + i] !== char) return undefined
-  for (const i of TIME_DIGITS) if (bytes[start + i]! < 0x30 || bytes[start + i]! > 0x39) return undefined
-  const [month, day, hour] = [at(5, 2), at(8, 2), at(11, 2)]
+  if (end - start !== 24 || !hasMarks(bytes, start)) return undefined
+  const year = number(bytes, start, 4)
+  const month = number(bytes, start + 5, 2)
+  const day = number(bytes, start + 8, 2)
+  const hour = number(bytes, start + 11, 2)
+  const minute = number(bytes, start + 14, 2)
+  const second = number(bytes, start + 17, 2)
   // What no calendar has is left to the parser that knows.
-  if (at(0, 4) < 100 || month < 1 || month > 12 || day < 1 || day > 28 || hour > 23 || at(14, 2) > 59 || at(17, 2) > 59)
-    return undefined
-  return Date.UTC(at(0, 4), month - 1, day, hour, at(14, 2), at(17, 2), at(20, 3))
+  const isUsual = year >= 100 && month >= 1 && month <= 12 && day >= 1 && day <= 28 && hour <= 23 && minute <= 59
+  const time = Date.UTC(year, month - 1, day, hour, minute, second, number(bytes, start + 20, 3))
+  return isUsual && second <= 59 && !Number.isNaN(time) ? time : undefined
 }
 
-const TIME_MARKS = [
-  [4, 0x2d],
-  [7, 0x2d],
-  [13, 0x3a],
-  [16, 0x3a],
-  [19, 0x2e],
-] as const
-const TIME_DIGITS = [0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18, 20, 21, 22]
+function hasMarks(bytes: Uint8Array, at: number): boolean {
+  const isDate = bytes[at + 4] === 0x2d && bytes[at + 7] === 0x2d && bytes[at + 10] === 0x54
+  return (
+    isDate && bytes[at + 13] === 0x3a && bytes[at + 16] === 0x3a && bytes[at + 19] === 0x2e && bytes[at + 23] === 0x5a
+  )
+}
+
+/** NaN where one of the digits is none. */
+function number(bytes: Uint8Array, from: number, length: number): number {
+  let value = 0
+  for (let at = from; at < from + length; at++) {
+    const digit = bytes[at]! - 0x30
+    value = digit >= 0 && digit <= 9 ? value * 10 + digit : Number.NaN
+  }
+  return value
+}

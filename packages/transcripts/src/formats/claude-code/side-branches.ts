@@ -13,12 +13,15 @@ export class SideBranches {
   readonly #members: Uint8Array
   readonly #path: Path
   readonly #report: (finding: Finding) => void
+  /** Rows of the conversation that hold a message. */
+  readonly #messages: Int32Array
 
   constructor(rows: RowIndex, members: Uint8Array, path: Path, report: (finding: Finding) => void) {
     this.#rows = rows
     this.#members = members
     this.#path = path
     this.#report = report
+    this.#messages = messagesOf(rows, members)
   }
 
   /** Takes in what belongs to the conversation. */
@@ -41,7 +44,7 @@ export class SideBranches {
     const byParent = new Map<number, number[]>()
     const found = new Map<number, number>()
     let lastLive = -1
-    for (const row of this.#messageRows()) {
+    for (const row of this.#messages) {
       const parent = this.#messageAbove(row)
       if (segments[row]! < 0) {
         const head = parent < 0 || segments[parent]! >= 0 ? row : heads[parent]!
@@ -67,12 +70,6 @@ export class SideBranches {
 
   // --- internal ---
 
-  *#messageRows(): Generator<number> {
-    for (let row = 0; row < this.#rows.length; row++) {
-      if (this.#members[row] === 1 && this.#rows.is(row, FLAG.message)) yield row
-    }
-  }
-
   /** By row: the segment in whose stretch of the file it lies. What lies before a compaction does not come back behind it. */
   #windows(): Int32Array {
     const { starts } = this.#path
@@ -89,11 +86,11 @@ export class SideBranches {
   #joinMessages(windows: Int32Array): void {
     const { segments } = this.#path
     const live = new Int32Array(this.#rows.messages.size).fill(-1)
-    for (const row of this.#messageRows()) {
+    for (const row of this.#messages) {
       const message = this.#rows.messageOf[row]!
       if (message >= 0 && segments[row]! >= 0) live[message] = segments[row]!
     }
-    for (const row of this.#messageRows()) {
+    for (const row of this.#messages) {
       const message = this.#rows.messageOf[row]!
       if (message >= 0 && segments[row]! < 0 && live[message] === windows[row]) segments[row] = windows[row]!
     }
@@ -111,7 +108,7 @@ export class SideBranches {
     if (deciding.size === 0) return false
     const next = new Map<number, number>()
     const replies: [reply: number, by: number][] = []
-    for (const row of this.#messageRows()) {
+    for (const row of this.#messages) {
       if (segments[row]! >= 0) continue
       const parent = this.#path.parentOf(row)
       if (!next.has(parent)) next.set(parent, row)
@@ -142,11 +139,11 @@ export class SideBranches {
   #joinResults(windows: Int32Array): void {
     const { segments } = this.#path
     const live = new Int32Array(this.#rows.calls.size).fill(-1)
-    for (const row of this.#messageRows()) {
+    for (const row of this.#messages) {
       if (this.#rows.kinds[row] !== KIND.assistant || segments[row]! < 0) continue
       for (const call of this.#rows.callsOf(row)) live[call] = segments[row]!
     }
-    for (const row of this.#messageRows()) {
+    for (const row of this.#messages) {
       if (segments[row]! >= 0 || this.#rows.kinds[row] !== KIND.user) continue
       if (this.#rows.callsOf(row).some(call => live[call] === windows[row])) segments[row] = windows[row]!
     }
@@ -170,4 +167,15 @@ export class SideBranches {
     }
     return above
   }
+}
+
+// --- internal ---
+
+function messagesOf(rows: RowIndex, members: Uint8Array): Int32Array {
+  const messages = new Int32Array(rows.length)
+  let count = 0
+  for (let row = 0; row < rows.length; row++) {
+    if (members[row] === 1 && rows.is(row, FLAG.message)) messages[count++] = row
+  }
+  return messages.subarray(0, count)
 }
