@@ -22,7 +22,8 @@ export async function reportOpening({ session, report }: OpenSession, { out, sto
   }
   const { findInterruptedCompaction } = await import('@palimpsest/history')
   const compaction = findInterruptedCompaction(session)
-  if (compaction !== undefined) out.note(`${session.id}: ${interruptionText(compaction)}`)
+  if (compaction !== undefined)
+    out.note(`${session.id}: ${interruptionText(compaction, { id: session.id, storeFlag })}`)
 }
 
 // --- internal ---

@@ -18,7 +18,7 @@ export interface Output {
   line(text?: string): void
   /** One value, one line, on stdout. */
   json(value: unknown): void
-  /** Something the user should know, on stderr. */
+  /** Something the user should know, on stderr; under `--json` as a line `{"note":"…"}`. */
   note(text: string): void
   fail(failure: Failure): void
   /** Resolves when the reader of stdout has caught up, so that what waits for him stays small. */
@@ -37,7 +37,8 @@ export function createOutput(isJson: boolean): Output {
       if (!isJson) process.stdout.write(`${text}\n`)
     },
     json: value => void process.stdout.write(`${toJson(value)}\n`),
-    note: text => void process.stderr.write(`${errorColors.yellow(escapeText(text))}\n`),
+    note: text =>
+      void process.stderr.write(`${isJson ? toJson({ note: text }) : errorColors.yellow(escapeText(text))}\n`),
     fail: ({ code, message }) => {
       const text = isJson
         ? toJson({ error: { code, message } })

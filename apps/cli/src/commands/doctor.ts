@@ -9,7 +9,7 @@ import { reportOpening } from '../opening.js'
 import { listAll, resolveId } from '../session-id.js'
 import type { DoctorFileOptions } from '../transcripts/doctor-file.js'
 import { isPath } from '../transcripts/is-path.js'
-import { counted, seqRange } from '../view/figures.js'
+import { counted, seqRange, wrongText } from '../view/figures.js'
 import { withExamples } from './examples.js'
 
 export function doctorCommand(): Command {
@@ -82,7 +82,9 @@ async function doctor(context: Context, given: string | undefined, options: Doct
     const diagnosis = await diagnose(backend!, id, context.storeFlag)
     diagnoses.push(diagnosis)
     print(diagnosis, context)
+    if (given !== undefined && !context.out.isJson) await printMending(backend!, diagnosis, context)
   }
+  if (ids.length > 1) summarise(diagnoses, context)
   const { out, place } = context
   if (out.isJson) out.json(given === undefined ? diagnoses : diagnoses[0])
   else if (ids.length === 0) out.line(`No sessions in ${escapeLine(place)}.`)
@@ -164,10 +166,32 @@ async function diagnose(backend: SessionBackend, id: string, storeFlag: string):
 function print({ id, ok, length, findings, notes }: Diagnosis, { out }: Context): void {
   const { bold, dim, green, red } = out.colors
   const events = length === undefined ? '' : `  ${counted(length, 'event')}`
-  out.line(`${ok ? green('ok     ') : red('problem')}  ${bold(escapeLine(id))}${events}`)
+  const count = ok ? '' : `  ${wrongText(findings.length)}`
+  out.line(`${ok ? green('ok     ') : red('wrong  ')}  ${bold(escapeLine(id))}${events}${count}`)
   for (const { code, message } of findings) {
     const text = message.startsWith(code) ? message : `${code}: ${message}`
     out.line(`         ${escapeLine(text)}`)
   }
   for (const { message } of notes) out.line(`         ${dim(`note: ${escapeLine(message)}`)}`)
+}
+
+/** What of its messages is put right each time that they are sent: most of it came with an import. */
+async function printMending(backend: SessionBackend, { id, length }: Diagnosis, { out, storeFlag }: Context) {
+  if (length === undefined) return
+  const { mendingOf } = await import('../transcripts/mending.js')
+  const mending = await mendingOf(backend, id)
+  if (mending === undefined) return
+  const { target, kinds } = mending
+  const count = kinds.reduce((sum, each) => sum + each.count, 0)
+  const each = kinds.map(({ code, count }) => (count === 1 ? code : `${count} × ${code}`)).join(', ')
+  out.line(`         in what it sends ${wrongText(count)}, and put right in each request: ${each}`)
+  out.line(`         more of it: palimpsest doctor ${id} --target ${target}${storeFlag}`)
+}
+
+function summarise(diagnoses: readonly Diagnosis[], { out, storeFlag }: Context): void {
+  const wrong = diagnoses.filter(({ ok }) => !ok)
+  const all =
+    wrong.length === 0 ? 'nothing is wrong with any of them' : `something is wrong with ${wrong.length} of them`
+  out.line(`\n${counted(diagnoses.length, 'session')}; ${all}`)
+  if (wrong[0] !== undefined) out.line(`Next: palimpsest doctor ${escapeLine(wrong[0].id)}${storeFlag}`)
 }

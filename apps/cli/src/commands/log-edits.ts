@@ -9,6 +9,7 @@ import { loadTokenizer, TOKENIZER } from '../tokenizer.js'
 import { asText } from '../view/as-text.js'
 import { counted, instant, seqSpan } from '../view/figures.js'
 import { table } from '../view/table.js'
+import { type ImportedEdit, ImportedEdits } from './imported-edits.js'
 
 /** Those of the log's filters that choose among edits. */
 export interface EditFilters {
@@ -24,8 +25,13 @@ export async function listEdits(context: Context, given: string, filters: EditFi
   const stored = await readStored(context, given)
   const { session, backend, id } = stored
   const fold = new EditFold()
+  const imported = new ImportedEdits()
   await scanLog(backend, id, events => {
-    for (const event of events) if (event.seq < session.length) fold.add(event)
+    for (const event of events) {
+      if (event.seq >= session.length) continue
+      fold.add(event)
+      imported.add(event)
+    }
   })
   const all = fold.finish()
   const edits = choose(all, filters)
@@ -33,10 +39,12 @@ export async function listEdits(context: Context, given: string, filters: EditFi
   const rows: string[][] = []
   for (const edit of edits) {
     const { off = [], on = [], cost } = effectOf(session, edit, countTokens) ?? {}
-    const { recorded, ...told } = edit
+    const { recorded, ...rest } = edit
+    const origin = imported.originOf(edit)
+    const told = { ...rest, ...(origin && { imported: origin }) }
     const countedBy = cost && (recorded === undefined ? TOKENIZER : 'log')
     if (out.isJson) out.json({ ...told, off, on, ...cost, ...(countedBy && { countedBy }) })
-    else rows.push(rowOf(edit, { off, on, cost, countedBy }))
+    else rows.push(rowOf(edit, { off, on, cost, countedBy, origin }))
   }
   if (rows.length > 0) print(rows, out)
   else if (all.length > 0) out.line(`No edits there; the log has ${all.length}.`)
@@ -65,6 +73,7 @@ interface Told {
   on: readonly number[]
   cost: NonNullable<Edit['recorded']> | undefined
   countedBy: string | undefined
+  origin: ImportedEdit | undefined
 }
 
 const HEAD = [
@@ -84,7 +93,7 @@ const HEAD = [
 ]
 const FIGURES = [0, 2, 6, 7, 8, 9, 10]
 
-function rowOf(edit: Edit, { off, on, cost, countedBy }: Told): string[] {
+function rowOf(edit: Edit, { off, on, cost, countedBy, origin }: Told): string[] {
   const { tokensBefore, tokensAfter, tokensSaved, cachedPrefix } = cost ?? {}
   const stays = cachedPrefix && `${counted(cachedPrefix.messages, 'message')}, ${cachedPrefix.tokens}`
   const figures = [tokensBefore, tokensAfter, tokensSaved, stays, cachedPrefix?.tokensBroken, countedBy]
@@ -92,7 +101,7 @@ function rowOf(edit: Edit, { off, on, cost, countedBy }: Told): string[] {
     String(edit.seq),
     instant(edit.time),
     edit.turn === undefined ? '–' : shorten(asText(edit.turn), 9),
-    edit.kind,
+    origin === undefined ? edit.kind : `imported ${origin}`,
     seqSpan(off),
     seqSpan(on),
     ...figures.map(figure => (figure === undefined ? '–' : String(figure))),

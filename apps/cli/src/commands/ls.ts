@@ -8,6 +8,7 @@ import { describeFailure } from '../failure.js'
 import { listAll } from '../session-id.js'
 import { age, bytes } from '../view/figures.js'
 import { table } from '../view/table.js'
+import { commandTitle, plainTitle } from '../view/title.js'
 import { withExamples } from './examples.js'
 import { listBytes } from './ls-bytes.js'
 
@@ -33,7 +34,7 @@ async function list(context: Context, { bytes: isBytes = false }: { bytes?: bool
   const summaries = await listAll(backend, { turns: !isBytes })
   if (isBytes) await listBytes(context, backend, summaries)
   else if (out.isJson) out.json(await inspectAll(backend, summaries))
-  else if (summaries.length > 0) print(await inspectAll(backend, summaries), context)
+  else if (summaries.length > 0) print(await withTypedTitles(backend!, await inspectAll(backend, summaries)), context)
   if (summaries.length === 0) out.line(`No sessions in ${escapeLine(place)}. Start one: palimpsest run "task"`)
   return EXIT.ok
 }
@@ -73,6 +74,29 @@ function turnOf(edge: SessionEvent): number {
   return typeof turn === 'number' ? turn : 0
 }
 
+/** A title in which a program's markup stands first is looked for again, among the first events of its log. */
+async function withTypedTitles(backend: SessionBackend, rows: readonly Row[]): Promise<Row[]> {
+  const titled: Row[] = []
+  for (const row of rows) {
+    const isMarkup = row.title?.trimStart().startsWith('<') ?? false
+    titled.push(isMarkup ? { ...row, title: await typedTitle(backend, row) } : row)
+  }
+  return titled
+}
+
+async function typedTitle(backend: SessionBackend, { id, title = '' }: Row): Promise<string> {
+  const log = await backend.read(id, { from: 0, to: TITLE_EVENTS }).catch(() => undefined)
+  const prompts = (log?.events ?? []).flatMap(event => (event.type === 'user/message' ? [textOf(event)] : []))
+  const typed = prompts.map(plainTitle).find(text => text !== '')
+  return typed ?? prompts.map(commandTitle).find(text => text !== undefined) ?? plainTitle(title)
+}
+
+const TITLE_EVENTS = 200
+
+function textOf({ data }: SessionEvent<'user/message'>): string {
+  return data.message.content.map(part => (Object(part) as { text?: unknown }).text ?? '').join(' ')
+}
+
 function print(rows: readonly Row[], { out }: Pick<Context, 'out'>): void {
   const cells = rows.map(row => [
     escapeLine(row.id),
@@ -81,7 +105,7 @@ function print(rows: readonly Row[], { out }: Pick<Context, 'out'>): void {
     String(row.length ?? '–'),
     bytes(row.bytes),
     stateOf(row),
-    shorten(row.title ?? '', 80),
+    shorten((row.title ?? '').replace(/\s+/g, ' ').trim(), 80),
   ])
   const [head, ...lines] = table(['ID', 'AGE', 'TURNS', 'EVENTS', 'SIZE', 'STATE', 'TITLE'], cells, [1, 2, 3, 4])
   out.line(out.colors.bold(fit(head!, out.columns)))

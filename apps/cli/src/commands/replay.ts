@@ -1,10 +1,13 @@
+import type { Session } from '@palimpsest/session'
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
+import { CommandError } from '../failure.js'
 import { resolvePosition } from '../position.js'
 import type { ReplayReport } from '../replay/replay.js'
 import type { Difference } from '../replay/stage.js'
 import { readStored } from '../stored-session.js'
+import { asText } from '../view/as-text.js'
 import { eventLine } from '../view/event.js'
 import { counted } from '../view/figures.js'
 import { withExamples } from './examples.js'
@@ -27,9 +30,20 @@ async function replay(context: Context, given: string | undefined, { until }: { 
   const { replaySession } = await import('../replay/replay.js')
   const { session, id } = await readStored(context, given)
   const report = await replaySession(session, until === undefined ? undefined : resolvePosition(session, until))
+  if (report.turns === 0 && session.header.importedFrom !== undefined) throw noTurns(id, session, context.storeFlag)
   if (context.out.isJson) context.out.json({ id, same: report.difference === undefined, ...report })
   else print(report, context)
   return report.difference === undefined ? EXIT.ok : EXIT.failure
+}
+
+/** What another agent's loop did cannot be run again by this one. */
+function noTurns(id: string, { header, length }: Session, storeFlag: string): CommandError {
+  const { format } = Object(header.importedFrom) as { format?: unknown }
+  return new CommandError(
+    'NOTHING_TO_REPLAY',
+    `expected turns that were run here, found none yet: ${counted(length, 'event')} ${length === 1 ? 'was' : 'were'} imported from ${asText(format)}; ` +
+      `palimpsest resume ${id} "…"${storeFlag} runs the first`,
+  )
 }
 
 function print({ length, given, turns, difference }: ReplayReport, { out }: Context): void {

@@ -6,6 +6,7 @@ import { costLine, editStored } from '../edited-session.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { assertRestorable } from '../restorable.js'
 import { loadTokenizer, TOKENIZER } from '../tokenizer.js'
+import { counted, seqRanges } from '../view/figures.js'
 import { withExamples } from './examples.js'
 import { parseCount, seqOf } from './parse-count.js'
 
@@ -45,7 +46,9 @@ async function run(
   const { back, seq, cost } = result
   const { out } = context
   if (out.isJson) out.json({ id: sessionId, node, seq, back, ...cost, tokenizer: TOKENIZER, repaired })
-  out.line(`${out.colors.green('restored')}  ${back.join(', ')} in the place of ${node}, by event ${seq}`)
+  out.line(
+    `${out.colors.green('restored')}  ${counted(back.length, 'message')}, ${back.length === 1 ? 'event' : 'events'} ${seqRanges(back)}, in the place of ${node}, by event ${seq}`,
+  )
   out.line(`  ${costLine(cost)}`)
   return EXIT.ok
 }

@@ -1,5 +1,5 @@
 import type { RequestHeader, Session } from '@palimpsest/session'
-import { openSession } from '@palimpsest/session-persistence'
+import { openSession, type SessionBackend } from '@palimpsest/session-persistence'
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
@@ -9,6 +9,7 @@ import type { ChosenModel } from '../run/model.js'
 import { addRunOptions, ENVIRONMENT_HELP, type RunOptions } from '../run/options.js'
 import { taskText } from '../run/task-text.js'
 import { resolveId } from '../session-id.js'
+import { openForLook } from '../stored-session.js'
 import { withExamples } from './examples.js'
 
 export function resumeCommand(): Command {
@@ -43,17 +44,21 @@ async function resume(
   const { chooseModel, converse, createDriver, openToolBox, parseAllow, workFolder } = await import('../run/parts.js')
   const backend = await context.existingStore()
   const id = await resolveId(backend, wordOf(given))
+  const prepare = async (session: Session) => ({
+    chosen: await chooseModel(options, session.requestAt(session.length)?.model),
+    cwd: workFolder(options.cwd ?? session.header.cwd ?? process.cwd()),
+    text: await taskText(task ?? (isUnfinished(session) ? GO_ON : undefined), `palimpsest resume ${id} "now the docs"`),
+  })
+  // What the turn needs is asked for before opening writes anything; what cannot be looked at, opening refuses.
+  const early = await lookAt(backend!, id).then(session => session && prepare(session))
   const open = await openSession(backend!, id, options.takeover ? { takeover: true } : {}).catch(error => {
     throw namingTakeover(error, `palimpsest resume ${id} --takeover${context.storeFlag}`)
   })
   try {
     await reportOpening(open, context)
     const { session } = open
+    const { chosen, cwd, text } = early ?? (await prepare(session))
     const last = session.requestAt(session.length)
-    const chosen = await chooseModel(options, last?.model)
-    const cwd = workFolder(options.cwd ?? session.header.cwd ?? process.cwd())
-    const words = task ?? (isUnfinished(session) ? GO_ON : undefined)
-    const text = await taskText(words, `palimpsest resume ${id} "now the docs"`)
     const box = await openToolBox(cwd, options.mcp ?? [])
     try {
       const agent = { model: chosen.port, tools: box.tools, ...continued(options, chosen, last) }
@@ -65,6 +70,12 @@ async function resume(
   } finally {
     await open.close()
   }
+}
+
+/** The session as it is stored; `undefined` of one that opening it will refuse, with the reason. */
+async function lookAt(backend: SessionBackend, id: string): Promise<Session | undefined> {
+  const { session, isHoled } = await openForLook(backend, id).catch(() => ({ session: undefined, isHoled: true }))
+  return isHoled ? undefined : session
 }
 
 /** A task in the place of the id is the likeliest slip. */

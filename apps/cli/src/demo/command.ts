@@ -7,6 +7,7 @@ import { createJsonlBackend } from '@palimpsest/session-persistence-jsonl'
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
 import { escapeLine, shorten } from '../escape.js'
+import { usageError } from '../failure.js'
 import { watchInterrupts } from '../run/interrupts.js'
 import { writeProject } from './project.js'
 import { type EditReport, type Place, readEvents, replaceAndRestore, runToTheEnd, runUntilKilled } from './stages.js'
@@ -20,7 +21,12 @@ export function demoCommand(): Command {
 
 // --- internal ---
 
-async function runDemo({ out }: Context): Promise<undefined> {
+async function runDemo({ out, storeFlag }: Context): Promise<undefined> {
+  if (storeFlag !== '') {
+    throw usageError(
+      '--store: expected none, as the demo runs in a temporary folder of its own and prints where; leave it out',
+    )
+  }
   // The way out by `exit` takes the agent along.
   const interrupts = watchInterrupts(() => process.exit(interrupts.exitCode), process.exit)
   const folder = mkdtempSync(join(tmpdir(), 'palimpsest-demo-'))

@@ -29,7 +29,7 @@ export interface Problems {
  */
 export async function findProblems(backend: SessionBackend, id: string, storeFlag: string): Promise<Problems> {
   // What a look reads is gone before the scan begins; only the seqs are kept.
-  const check = new LogCheck(await keptSurface(backend, id))
+  const check = new LogCheck({ id, storeFlag }, await keptSurface(backend, id))
   const log = await scanLog(backend, id, events => check.add(events))
   const damage = log.damage.map(each => ({
     code: each.code,

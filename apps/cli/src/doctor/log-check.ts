@@ -1,7 +1,7 @@
 import { type Edit, EditFold } from '@palimpsest/history'
 import { isKnownType, isSurfaceType, Session, type SessionEvent } from '@palimpsest/session'
 import { describeFailure } from '../failure.js'
-import { interruptionText } from '../view/interruption.js'
+import { interruptionText, type SessionName } from '../view/interruption.js'
 import type { Finding } from './findings.js'
 import { type KeptSurface, RelationCheck } from './relation-check.js'
 import { SurfaceCheck } from './surface-check.js'
@@ -23,8 +23,11 @@ export class LogCheck {
   #lastStart = -1
   #isOver = false
 
-  /** `kept`: the surface as the store's index tells it. */
-  constructor(kept?: KeptSurface) {
+  readonly #name: SessionName
+
+  /** `name`: for the commands that mend; `kept`: the surface as the store's index tells it. */
+  constructor(name: SessionName, kept?: KeptSurface) {
+    this.#name = name
     this.#relations = new RelationCheck(kept)
   }
 
@@ -39,7 +42,7 @@ export class LogCheck {
     const unknown = [...this.#unknown].map(([type, seq]) => unknownType(type, seq))
     // What resume cannot open it cannot close, and the end of the turn may be in the hole or behind it.
     const canClose = this.length === length && unknown.length === 0
-    const open = this.#openTurn === undefined || !canClose ? [] : [turnOpen(this.#openTurn)]
+    const open = this.#openTurn === undefined || !canClose ? [] : [turnOpen(this.#openTurn, this.#name)]
     return [...this.findings, ...unknown, ...this.#relations.finish(), ...open]
   }
 
@@ -47,7 +50,9 @@ export class LogCheck {
   notes(): Finding[] {
     return this.#edits
       .finish()
-      .flatMap(edit => (edit.state === 'interrupted' ? [interrupted(edit, edit.seq > this.#lastStart)] : []))
+      .flatMap(edit =>
+        edit.state === 'interrupted' ? [interrupted(edit, edit.seq > this.#lastStart, this.#name)] : [],
+      )
   }
 
   // --- internal ---
@@ -110,12 +115,12 @@ function unknownType(type: string, seq: number): Finding {
   return { code: 'UNKNOWN_EVENT_TYPE', message, seq }
 }
 
-function interrupted(edit: Edit, mayRun: boolean): Finding {
-  const message = `${interruptionText(edit)}${mayRun ? ' (unless it runs now)' : ''}`
+function interrupted(edit: Edit, mayRun: boolean, name: SessionName): Finding {
+  const message = `${interruptionText(edit, name)}${mayRun ? ' (unless it runs now)' : ''}`
   return { code: 'COMPACTION_INTERRUPTED', message, seq: edit.seq }
 }
 
-function turnOpen({ seq, data }: SessionEvent<'turn/start'>): Finding {
-  const message = `turn ${data.turn} is open: it runs now, or was interrupted; palimpsest resume, or doctor --fix, with its id closes it with the truth`
+function turnOpen({ seq, data }: SessionEvent<'turn/start'>, { id, storeFlag }: SessionName): Finding {
+  const message = `turn ${data.turn} is open: it runs now, or was interrupted; palimpsest doctor ${id} --fix${storeFlag} closes it with the truth, palimpsest resume ${id}${storeFlag} does so and goes on`
   return { code: 'TURN_OPEN', message, seq }
 }

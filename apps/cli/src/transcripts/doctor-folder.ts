@@ -3,14 +3,13 @@ import type { Context } from '../context.js'
 import { escapeLine } from '../escape.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { describeFailure } from '../failure.js'
-import { counted } from '../view/figures.js'
+import { counted, wrongText } from '../view/figures.js'
 import { pathWord } from '../view/shell-word.js'
 import { diagnoseFile } from './doctor-file.js'
 import { withSource } from './file-source.js'
 import { agentHomes, filesBelow, formatOfFile } from './find-transcripts.js'
 import { gravityOf, wrongOf } from './finding-groups.js'
 import { type Step, stepLines } from './next-steps.js'
-import { wrongText } from './verdict.js'
 
 interface Checked {
   path: string

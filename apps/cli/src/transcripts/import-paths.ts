@@ -2,7 +2,7 @@ import type { Context } from '../context.js'
 import { escapeLine } from '../escape.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { describeFailure } from '../failure.js'
-import { counted } from '../view/figures.js'
+import { counted, wrongText } from '../view/figures.js'
 import { pathWord } from '../view/shell-word.js'
 import { withSource } from './file-source.js'
 import { filesOf, formatOfFile } from './find-transcripts.js'
@@ -10,7 +10,6 @@ import { gravityOf, wrongOf } from './finding-groups.js'
 import { type Imported, importSource } from './import-file.js'
 import { type Step, sessionSteps, stepLines } from './next-steps.js'
 import { readOptions } from './read-options.js'
-import { wrongText } from './verdict.js'
 
 export interface ImportOptions {
   format?: string

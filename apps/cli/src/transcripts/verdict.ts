@@ -1,5 +1,5 @@
 import type { Target } from '@palimpsest/provider-rules'
-import { counted, day } from '../view/figures.js'
+import { counted, day, wrongText } from '../view/figures.js'
 import type { Diagnosis } from './diagnosis.js'
 import { TARGET_NAMES } from './export-formats.js'
 import { type FindingGroup, gravityOf, wrongOf } from './finding-groups.js'
@@ -23,12 +23,6 @@ export function verdictLines(
       ? [`${counted(keys, 'place')} in it ${keys === 1 ? 'holds' : 'hold'} a key or a token in clear text.`]
       : []),
   ]
-}
-
-/** `1 thing is wrong`, `45 things of 3 kinds are wrong`: the one way in which faults are counted. */
-export function wrongText(count: number, kinds = 1): string {
-  if (count === 1) return '1 thing is wrong'
-  return `${count} things${kinds > 1 ? ` of ${kinds} kinds` : ''} are wrong`
 }
 
 // --- internal ---

@@ -33,10 +33,32 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
+/** `1 thing is wrong`, `45 things of 3 kinds are wrong`: the one way in which faults are counted. */
+export function wrongText(count: number, kinds = 1): string {
+  if (count === 1) return '1 thing is wrong'
+  return `${count} things${kinds > 1 ? ` of ${kinds} kinds` : ''} are wrong`
+}
+
 /** Seqs from `from` up to and without `to`: `3`, or `3…5`. */
 export function seqRange(from: number, to: number): string {
   return to - from === 1 ? String(from) : `${from}…${to - 1}`
 }
+
+/** Seqs of messages in surface order, as long as they rise as one range: `40, 3…31`; of many ranges the first and the last. */
+export function seqRanges(seqs: readonly number[]): string {
+  const ranges: { first: number; last: number }[] = []
+  for (const seq of seqs) {
+    const open = ranges.at(-1)
+    if (open !== undefined && seq > open.last) open.last = seq
+    else ranges.push({ first: seq, last: seq })
+  }
+  const texts = ranges.map(({ first, last }) => (first === last ? String(first) : `${first}…${last}`))
+  return texts.length <= MOST_RANGES
+    ? texts.join(', ')
+    : `${texts.slice(0, MOST_RANGES - 1).join(', ')} … ${texts.at(-1)}`
+}
+
+const MOST_RANGES = 6
 
 /** Seqs in their order, the first and the last of them: `–`, `3`, or `3…9 (4)`. */
 export function seqSpan(seqs: readonly number[]): string {
