@@ -277,6 +277,18 @@ describe('media', () => {
     expect(loss).toMatchObject([{ kind: 'media', count: 1 }])
   })
 
+  it.each([24, 60])('that are cut after %i characters are no image', length => {
+    const { codes, loss } = heal('anthropic', { ...png, image: PNG.slice(0, length) })
+    expect(codes).toEqual(['media.undecodable 0.0 {"declared":"image/png"}'])
+    expect(loss).toMatchObject([{ kind: 'media', count: 1 }])
+  })
+
+  it('that lie on a disk become a note', () => {
+    const { content, codes } = heal('openai-responses', { type: 'image', image: 'file:///tmp/a.png' })
+    expect(content).toEqual(user('[image left out: it lies where the target cannot read it]').content)
+    expect(codes).toEqual(['media.not-taken 0.0'])
+  })
+
   it('of one size may be too large among many', () => {
     expect(heal('anthropic', wide, ...Array(19).fill(png)).codes).toEqual([])
     const { content, codes } = heal('anthropic', wide, ...Array(20).fill(png))

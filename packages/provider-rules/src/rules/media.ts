@@ -134,6 +134,7 @@ function whyNotTaken({ where, shown }: Spot, { facts, target }: Draft): string |
   const { isImage, data, url, mediaType = '' } = shown
   if (data === undefined && url === undefined) return 'another provider keeps it'
   if (data === '' && !isImage) return 'it is empty'
+  if (url !== undefined && !ADDRESS[target].test(url)) return 'it lies where the target cannot read it'
   if (isImage)
     return target === 'gemini' && where === 'result' && url !== undefined ? 'only its address is known' : undefined
   return FILES[target].test(mediaType) || url !== undefined ? undefined : `no ${mediaType || 'such'} files are taken`
@@ -145,6 +146,16 @@ const FILES: Record<Target, RegExp> = {
   'openai-responses': /./,
   gemini: /./,
   deepseek: /^$/,
+}
+
+const WEB = /^https?:/i
+/** Where Gemini keeps files has names of its own. */
+const ADDRESS: Record<Target, RegExp> = {
+  anthropic: WEB,
+  'openai-chat': WEB,
+  'openai-responses': WEB,
+  gemini: /^(?!file:)./i,
+  deepseek: WEB,
 }
 
 function leaveOut(spot: Spot, draft: Draft, why: string): void {
