@@ -4,6 +4,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import type { SessionBackend } from '@palimpsest/session-persistence'
 import { createJsonlBackend } from '@palimpsest/session-persistence-jsonl'
 import { CommandError, usageError } from './failure.js'
+import { shellWord } from './view/shell-word.js'
 
 type StoreKind = 'jsonl' | 'sqlite'
 
@@ -51,11 +52,13 @@ export function isStoreThere({ kind, path }: StorePlace): boolean {
   if (kind === 'sqlite') {
     // An empty file holds no database yet, and a look makes none.
     if (!stats.isDirectory()) return stats.size > 0
-    throw storeInvalid(`expected a file, found a folder at ${path}; a folder of sessions: --store jsonl:${path}`)
+    throw storeInvalid(
+      `expected a file, found a folder at ${path}; a folder of sessions: --store ${shellWord(`jsonl:${path}`)}`,
+    )
   }
   if (stats.isDirectory()) return true
   if (stats.isFile() && isDatabase(path)) {
-    throw storeInvalid(`expected a folder, found a database at ${path}; write --store sqlite:${path}`)
+    throw storeInvalid(`expected a folder, found a database at ${path}; write --store ${shellWord(`sqlite:${path}`)}`)
   }
   throw storeInvalid(`expected a folder, found another kind of file at ${path}; name a folder`)
 }

@@ -166,7 +166,9 @@ async function diagnose(backend: SessionBackend, id: string, storeFlag: string):
 function print({ id, ok, length, findings, notes }: Diagnosis, { out }: Context): void {
   const { bold, dim, green, red } = out.colors
   const events = length === undefined ? '' : `  ${counted(length, 'event')}`
-  const count = ok ? '' : `  ${wrongText(findings.length)}`
+  // A hole is told as such, and as the bad record that makes it.
+  const places = new Set(findings.map(each => (each.damage === undefined ? each : JSON.stringify(each.damage.where))))
+  const count = ok ? '' : `  ${wrongText(places.size)}`
   out.line(`${ok ? green('ok     ') : red('wrong  ')}  ${bold(escapeLine(id))}${events}${count}`)
   for (const { code, message } of findings) {
     const text = message.startsWith(code) ? message : `${code}: ${message}`

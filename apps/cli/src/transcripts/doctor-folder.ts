@@ -28,21 +28,24 @@ export async function doctorFolder(context: Context, folder: string): Promise<Ex
   const checked = await checkBelow(context, folder)
   if (context.out.isJson) context.out.json(checked)
   else if (checked.length === 0) context.out.line(`No transcripts below ${escapeLine(folder)}.`)
-  return conclude(context, checked, folder)
+  return conclude(context, checked, [folder])
 }
 
 /** Looks into the transcripts that the agents of this computer left in their usual folders. Writes nothing. */
 export async function doctorScan(context: Context): Promise<ExitCode> {
   const { out } = context
   const all: (Checked & { agent: string })[] = []
+  const below: string[] = []
   for (const { agent, folder } of agentHomes()) {
     if (!existsSync(folder)) continue
     out.line(`${out.colors.bold(agent)}  ${escapeLine(folder)}`)
-    for (const checked of await checkBelow(context, folder)) all.push({ agent, ...checked })
+    const found = await checkBelow(context, folder)
+    if (found.length > 0) below.push(folder)
+    for (const checked of found) all.push({ agent, ...checked })
   }
   if (out.isJson) out.json(all)
   else if (all.length === 0) out.line('No transcripts in the usual folders of the agents that are known here.')
-  return conclude(context, all)
+  return conclude(context, all, below)
 }
 
 // --- internal ---
@@ -100,7 +103,7 @@ function told({ problems, wrong, lost, error }: Checked): string {
   return `  ${wrongText(wrong)}${lost > 0 ? `, of which ${lost} lost` : ''}: ${each.join(', ')}`
 }
 
-function conclude({ out, storeFlag }: Context, checked: readonly Checked[], below?: string): ExitCode {
+function conclude({ out, storeFlag }: Context, checked: readonly Checked[], below: readonly string[]): ExitCode {
   const wrong = checked.filter(isWrong)
   const first = wrong[0]
   const keys = checked.filter(({ problems }) => 'secret.found' in problems).length
@@ -113,12 +116,12 @@ function conclude({ out, storeFlag }: Context, checked: readonly Checked[], belo
     out.line(`${counted(keys, 'transcript')} ${keys === 1 ? 'holds' : 'hold'} a key or a token in clear text.`)
   const steps: Step[] = [
     ...(first ? [['see what is wrong with one', `palimpsest doctor ${pathWord(first.path)}`] as const] : []),
-    ...(below === undefined || checked.length === 0
+    ...(checked.length === 0
       ? []
       : [
           [
             'go on with them here (the files are only read)',
-            `palimpsest import ${pathWord(below)}${storeFlag}`,
+            `palimpsest import ${below.map(pathWord).join(' ')}${storeFlag}`,
           ] as const,
         ]),
   ]

@@ -7,6 +7,7 @@ import { resolveId } from '../session-id.js'
 import { openStore, storePlace } from '../store.js'
 import { readStored } from '../stored-session.js'
 import { counted } from '../view/figures.js'
+import { pathWord } from '../view/shell-word.js'
 import { EXPORT_NAMES } from './export-formats.js'
 import { exportSession } from './export-session.js'
 import { writeNew } from './fix-file.js'
@@ -49,7 +50,9 @@ async function readGiven(context: Context, given: string, options: ExportFileOpt
 /** Copies a stored session, event by event, into another store; the first one keeps its own. */
 async function move(context: Context, given: string, { out: place, redact }: ExportFileOptions): Promise<ExitCode> {
   if (isPath(given))
-    throw usageError(`--to palimpsest: expected a session id, found a file; palimpsest import ${given}`)
+    throw usageError(
+      `--to palimpsest: expected a session id, found a file; palimpsest import ${pathWord(given)}${context.storeFlag} makes one`,
+    )
   if (redact)
     throw usageError('--redact: expected another format, found palimpsest: a copy event for event has all of it')
   if (place === undefined)
@@ -73,7 +76,7 @@ async function copy(from: SessionBackend, to: SessionBackend, id: string): Promi
   const head = await from.read(id, { from: 0, to: 0 })
   const { header, length, damage } = head!
   if (damage.length > 0)
-    throw new CommandError('SESSION_DAMAGED', `expected a sound log, found damage; palimpsest doctor ${id}`)
+    throw new CommandError('SESSION_DAMAGED', `expected a sound log, found damage; palimpsest doctor ${id} tells it`)
   if ((await to.read(id, { from: 0, to: 0 })) !== undefined) {
     throw new PersistenceError('SESSION_EXISTS', `session "${id}" is already in that store`)
   }

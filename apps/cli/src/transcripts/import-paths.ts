@@ -100,7 +100,9 @@ function summarise(outcomes: readonly Outcome[], { out, storeFlag }: Context): v
     out.line(`\n${imported.length - known} imported, ${known} known already${empty}, ${count} failed`)
   }
   if (imported.some(({ findings }) => wrongOf(findings).length > 0)) {
-    out.line('What is wrong is mended: in the session, or in each request that it makes. The files are as they were.')
+    out.line(
+      'What is wrong is mended, in the session or in each request that it makes; what is lost stays lost. No file was changed.',
+    )
   }
   const steps: Step[] = [
     ...(imported.length === 1 ? sessionSteps(imported[0]!.id, storeFlag) : []),

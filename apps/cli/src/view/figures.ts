@@ -36,7 +36,7 @@ export function counted(count: number, noun: string): string {
 /** `1 thing is wrong`, `45 things of 3 kinds are wrong`: the one way in which faults are counted. */
 export function wrongText(count: number, kinds = 1): string {
   if (count === 1) return '1 thing is wrong'
-  return `${count} things${kinds > 1 ? ` of ${kinds} kinds` : ''} are wrong`
+  return `${count} things${kinds > 1 && kinds < count ? ` of ${kinds} kinds` : ''} are wrong`
 }
 
 /** Seqs from `from` up to and without `to`: `3`, or `3…5`. */
