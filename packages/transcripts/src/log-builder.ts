@@ -17,6 +17,7 @@ import type {
   UserPart,
 } from '@palimpsest/session'
 import { losslessJson } from './json/lossless.js'
+import type { Json } from './json/shapes.js'
 import type { Place } from './place.js'
 
 /** Takes each event as it is made, in order, with its place in the file. */
@@ -198,7 +199,11 @@ export class LogBuilder {
     this.#time = place.time !== undefined && Number.isFinite(place.time) ? place.time + 0 : this.#time
     this.#note(seq, intent.surfaceOp)
     const kept = this.isLossless ? data : losslessJson(data)
-    const event = { seq, time: this.#time, type, data: kept, ...intent }
+    const { surfaceOp, sourceEventSeqs, ignorable } = intent
+    const event: Json = { seq, time: this.#time, type, data: kept }
+    if (surfaceOp !== undefined) event.surfaceOp = surfaceOp
+    if (sourceEventSeqs !== undefined) event.sourceEventSeqs = sourceEventSeqs
+    if (ignorable !== undefined) event.ignorable = ignorable
     this.#emit(event as unknown as SessionEvent, place)
     return seq
   }

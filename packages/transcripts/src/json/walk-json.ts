@@ -250,14 +250,19 @@ function digits(bytes: Uint8Array, from: number, end: number): number {
   return at
 }
 
-function literal(bytes: Uint8Array, at: number, end: number): number {
-  for (const word of LITERALS) {
-    if (at + word.length <= end && word.every((char, i) => bytes[at + i] === char)) return at + word.length
-  }
-  return -1
+function literal(bytes: Uint8Array, start: number, end: number): number {
+  const word = LITERALS[bytes[start]!]
+  if (word === undefined || start + word.length > end) return -1
+  let i = 1
+  while (i < word.length && bytes[start + i] === word[i]) i++
+  return i === word.length ? start + i : -1
 }
 
-const LITERALS = ['null', 'true', 'false'].map(word => [...Buffer.from(word)])
+/** By their first bytes. */
+const LITERALS: readonly (Uint8Array | undefined)[] = Array.from({ length: 256 }, (_, first) => {
+  const word = ['null', 'true', 'false'].find(each => each.charCodeAt(0) === first)
+  return word === undefined ? undefined : Buffer.from(word)
+})
 
 function isHex4(bytes: Uint8Array, at: number, end: number): boolean {
   if (at + 4 > end) return false

@@ -16,7 +16,7 @@ export interface Conversations {
 export function conversationsOf(rows: RowIndex, report: (finding: Finding) => void): Conversations {
   const trees = new Trees(rows)
   const sides = sidesOf(rows, trees)
-  reportForeign(rows, row => sides[row] === SIDE.foreign, report)
+  if (sides.includes(SIDE.foreign)) reportForeign(rows, row => sides[row] === SIDE.foreign, report)
   const groups = [
     ...groupsOf(
       rows,

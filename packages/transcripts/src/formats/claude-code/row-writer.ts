@@ -60,7 +60,7 @@ export class RowWriter {
   run(): void {
     for (let row = 0; row < this.#rows.length; row++) if (!this.#isHeldBack(row)) this.#writeWithWaiting(row)
     // Rows that wait for each other.
-    for (let row = 0; row < this.#rows.length; row++) this.#writeWithWaiting(row)
+    for (let row = 0; row < this.#rows.length; row++) if (this.#written[row] === 0) this.#writeWithWaiting(row)
   }
 
   // --- internal ---
@@ -105,6 +105,7 @@ export class RowWriter {
       const rows = this.#rowsOfMessage(row)
       for (const each of rows) this.#written[each] = 1
       this.#write(row, rows)
+      if (this.#waiting.size === 0) continue
       for (const each of rows.reverse()) {
         ready.push(...(this.#waiting.get(each) ?? []).reverse())
         this.#waiting.delete(each)
