@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { Finding } from './finding.js'
 import { parseJson } from './json/scan-json.js'
 import { isObject } from './json/shapes.js'
@@ -70,6 +71,7 @@ export function* scanRecords(source: Source, { isWhole, isRecord, report }: Scan
     if (isBlank(filled)) continue
     const length = bytes.length
     if (isWhole(filled)) {
+      if (!isUtf8(filled)) report({ code: 'text.not-utf8', severity: 'info', where })
       if (!hasNewline) report({ code: 'file.no-final-newline', severity: 'warning', where })
       yield { line, offset, length, part: nuls > 0 ? 0 : -1, bytes: filled }
       continue

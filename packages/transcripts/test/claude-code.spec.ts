@@ -277,6 +277,19 @@ describe('the way from the newest message to the root', () => {
     expect(other.about.id).toBe('other')
   })
 
+  it('tells sessions apart whose names are alike byte for byte but not as text', () => {
+    // The text of the first is what stands in the file for the second.
+    const [first, second] = ['s\\n', 's\n']
+    const rows = [
+      row('a', null, user('Mine.'), { sessionId: first }),
+      row('x', null, user('Foreign.'), { sessionId: second }),
+    ]
+    expect(codes(told(...rows))).toEqual([
+      { code: 'lineage.foreign-session', where: 'line 2', sessionId: second, records: 1 },
+      { code: 'file.conversations', where: 'file', conversations: 2 },
+    ])
+  })
+
   it('stays in a session that was resumed under a new name', () => {
     const found = told(row('a', null, user('Mine.')), row('b', 'a', answer('m1', text('Yes.')), { sessionId: 'new' }))
     expect(script(found.messages)).toEqual(['user: Mine.', 'assistant: Yes.'])
@@ -330,6 +343,14 @@ describe('the way from the newest message to the root', () => {
     const found = told(row('a', 'b', user('One.')), row('b', 'a', user('Two.')))
     expect(script(found.messages).sort()).toEqual(['user: One.', 'user: Two.'])
     expect(found.told).toEqual(['lineage.cycle line 1'])
+  })
+
+  it('goes over a row of a type that is not known, and tells of the message in it', () => {
+    const later = { type: 'human', message: { role: 'user', content: 'From later.' } }
+    const found = told(row('a', null, user('One.')), row('b', 'a', later), row('c', 'b', answer('m', text('Two.'))))
+    expect(found.told).toEqual(['record.unknown-type line 2'])
+    expect(found.loss).toMatchObject([{ kind: 'record', where: 'line 2' }])
+    expect(script(found.messages)).toEqual(['user: One.', 'assistant: Two.'])
   })
 
   it('goes on before a row that names itself or one behind it as its parent', () => {

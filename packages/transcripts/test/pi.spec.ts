@@ -476,6 +476,20 @@ describe('a damaged session', () => {
     expect(script(messages)).toEqual(['user: One.', 'assistant: Two.'])
   })
 
+  it('of which a later version wrote a part tells of messages that are not known', () => {
+    const { told, loss, messages } = opened(
+      lines(
+        HEADER,
+        user('a', null, 'One.'),
+        message('b', 'a', { role: 'critic', content: 'No.' }),
+        entry('whisper', 'c', 'b', { message: { role: 'user', content: 'Psst.' } }),
+      ),
+    )
+    expect(told).toEqual(['record.unknown-type line 3', 'record.unknown-type line 4'])
+    expect(loss).toHaveLength(2)
+    expect(script(messages)).toEqual(['user: One.'])
+  })
+
   it('with another one behind it is the first of the two', () => {
     const { findings, messages, held } = opened(
       lines(

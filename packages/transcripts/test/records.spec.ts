@@ -90,7 +90,7 @@ describe('records of a line file', () => {
     ])
     const { values, findings } = read(file)
     expect(values).toEqual([{ id: 'a\u2028b\u2029c\u0085' }, { id: '\ufffd(' }])
-    expect(findings).toEqual([])
+    expect(findings).toEqual([{ code: 'text.not-utf8', severity: 'info', where: 'line 2' }])
   })
 
   it('reads lines longer than what is read at once, from a source that uses its buffer again', () => {
@@ -160,6 +160,32 @@ describe('a walk over JSON', () => {
       ),
       { numRuns: 2_000 },
     )
+  })
+
+  it('holds text to the grammar at every distance from its quotes', () => {
+    for (const inside of [
+      '"',
+      '\\',
+      '\\"',
+      '\\\\',
+      '\\n',
+      '\\x',
+      '\\u00e9',
+      '\\u00g9',
+      '\t',
+      '\u0000',
+      'ä',
+      '\u2028',
+      '😀',
+    ]) {
+      for (let before = 0; before < 10; before++) {
+        for (let behind = 0; behind < 10; behind++) {
+          const text = `["${'a'.repeat(before)}${inside}${'b'.repeat(behind)}"]`
+          expect(ends(text) === Buffer.byteLength(text), text).toBe(isJson(text))
+          expect(ends(text.slice(0, -2))).toBe(-1)
+        }
+      }
+    }
   })
 
   it('says where members lie, values and lists alike, the last of a key used twice, those of list elements in order', () => {

@@ -331,9 +331,17 @@ export class RowWriter {
     const record = this.#read(row)?.record
     if (record === undefined) return
     const type = `import/claude-code.${stringOf(record.type) ?? 'unknown'}`
+    if (this.#rows.kinds[row] === KIND.other) this.#tellUnknown(record, `line ${this.#rows.lines[row]}`)
     const task = this.#rows.is(row, FLAG.sidechain) && this.#rows.parents[row]! < 0 ? this.#taskOf(record) : undefined
     const data = task === undefined ? record : { ...record, spawnedBy: { toolCallId: task } }
     this.#into.log.note(type, data as JsonObject, this.#place(row))
+  }
+
+  /** A row of a later version that carries a message. */
+  #tellUnknown(record: Json, where: string): void {
+    if (typeof messageOf(record)?.role !== 'string') return
+    this.#into.report({ code: 'record.unknown-type', severity: 'info', where, type: String(record.type) })
+    this.#into.lose({ kind: 'record', count: 1, reason: 'a message of an unknown type', where })
   }
 
   #noteCall(id: string, name: string, input: unknown): void {

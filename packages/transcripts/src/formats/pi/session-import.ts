@@ -64,6 +64,7 @@ export class SessionImport {
     if (at !== undefined) this.#nodes[at] = value.type === 'compaction' ? -1 : (node ?? -1)
     this.#branches.entered(this.#replacing?.start)
     if (this.into.log.length === before) this.#note(stringOf(value.type) ?? 'entry', value, place)
+    if (at !== undefined) this.#tellUnknown(value, message, place)
   }
 
   finish(place: Place): void {
@@ -74,6 +75,18 @@ export class SessionImport {
   }
 
   // --- internal ---
+
+  /** An entry of a later version that carries a message. */
+  #tellUnknown({ type, message }: Json, { role }: Json, { where }: Place): void {
+    if (!isObject(message) || (type === 'message' && ROLES.has(String(role)))) return
+    this.into.report({
+      code: 'record.unknown-type',
+      severity: 'info',
+      where,
+      type: String(type === 'message' ? role : type),
+    })
+    this.into.lose({ kind: 'record', count: 1, reason: 'a message of an unknown type', where })
+  }
 
   /** The seq of the message that stands for the entry; `undefined` where it makes none. */
   #write(record: Record, message: Json, at: number | undefined): number | undefined {
@@ -222,6 +235,17 @@ export class SessionImport {
 
 /** A role of the fork. */
 const DEVELOPER = 'developer'
+const ROLES = new Set([
+  'user',
+  'assistant',
+  'toolResult',
+  'bashExecution',
+  'developer',
+  'custom',
+  'hookMessage',
+  'branchSummary',
+  'compactionSummary',
+])
 const SAYING = new Set(['message', 'branch_summary'])
 const USER = new Set(['role', 'content', 'timestamp'])
 const ANSWER = new Set(['role', 'content', 'api', 'provider', 'model'])
