@@ -95,6 +95,8 @@ describe('doctor FILE', () => {
 
   test.each([
     ['', 1, 'file.empty'],
+    ['\ufeff \n\n', 1, 'file.empty'],
+    ['\0'.repeat(8), 1, 'file.nul-run'],
     ['what is this\n', 2, 'format.unknown'],
     ['{"a":1}\n', 2, 'format.unknown'],
   ])('of %j has no request', async (text, code, finding) => {

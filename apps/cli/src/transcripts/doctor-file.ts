@@ -2,6 +2,7 @@ import { type ReadOptions, type Source, stringifyRaw } from '@palimpsest/transcr
 import type { Context } from '../context.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { type Diagnosis, type DiagnosisOptions, diagnose, documentOf } from './diagnosis.js'
+import { emptiness } from './empty-file.js'
 import { withSource } from './file-source.js'
 import { inOrder } from './finding-order.js'
 import { fileSteps, type Step } from './next-steps.js'
@@ -49,7 +50,7 @@ export async function diagnoseFile(
   const read = readSource(source, options, tally?.add)
   tally?.see(read.view)
   const diagnosis = diagnose(read, options)
-  if (source.size === 0) return { ...diagnosis, format: 'unknown' }
+  if (emptiness(source) !== undefined) return { ...diagnosis, format: 'unknown' }
   const { detected } = read
   if (detected !== undefined) return misread(diagnosis.format, detected)
   const secrets = await scanSecrets(source, diagnosis.format)

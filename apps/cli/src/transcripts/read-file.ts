@@ -9,6 +9,7 @@ import {
 } from '@palimpsest/transcripts'
 import { EXIT } from '../exit-codes.js'
 import { CommandError } from '../failure.js'
+import { emptiness } from './empty-file.js'
 import { withSource } from './file-source.js'
 import { LiveView } from './live-view.js'
 import { type GivenReadOptions, readOptions } from './read-options.js'
@@ -33,7 +34,8 @@ export function readSource(
 ): Read {
   const name = format === 'auto' ? detectFormat(source) : format
   const view = new LiveView({ keepsShadowed: name === 'palimpsest' })
-  if (source.size === 0) return { view, reading: readingOf([{ code: 'file.empty', severity: 'error', where: 'file' }]) }
+  const empty = name === undefined || source.size === 0 ? emptiness(source) : undefined
+  if (empty !== undefined) return { view, reading: readingOf([empty]) }
   if (name === undefined) return { view, reading: { ...readingOf([UNKNOWN]), format: undefined } }
   const reading = streamTranscript(source, { format: name, conversation }, (event, place) => {
     view.add(event, place)
