@@ -21,7 +21,9 @@ for (let turn = 1; turn <= 20; turn++) {
 }
 
 const edits = session.events.filter(({ type }) => type === 'compaction/end')
-console.log(`${edits.length} ${edits.length === 1 ? 'compaction' : 'compactions'}; the model sees ${session.surface.size} of 40 messages`)
+console.log(
+  `${edits.length} ${edits.length === 1 ? 'compaction' : 'compactions'}; the model sees ${session.surface.size} of 40 messages`,
+)
 for (const { data } of edits) console.log(`  event ${data.node} saved about ${data.tokensSaved} tokens`)
 for (
   let [first] = session.surface.seqs();

@@ -52,6 +52,35 @@ describe('edits of a stored session', () => {
     })
   })
 
+  it('says how many messages a signed tool loop keeps beyond what was asked, and restores them as a range', async () => {
+    const append = { surfaceOp: 'append' as const }
+    const { directory } = await storeWith('loop', session => {
+      for (let i = 0; i < 3; i++) session.append('user/message', { message: text('word '.repeat(500)) }, append)
+      for (const toolCallId of ['a', 'b']) {
+        const signed = { type: 'reasoning', text: 'hm', providerOptions: { anthropic: { signature: 's' } } } as const
+        const call = { type: 'tool-call', toolCallId, toolName: 'read', input: {} } as const
+        const result = {
+          type: 'tool-result',
+          toolCallId,
+          toolName: 'read',
+          output: { type: 'text', value: 'ok' },
+        } as const
+        const at = { turn: 1, step: 1 }
+        const message = { role: 'assistant' as const, content: [signed, call] }
+        session.append('assistant/message', { ...at, message, finishReason: 'tool-calls' }, append)
+        session.append('tool/result', { ...at, toolCallId, message: { role: 'tool', content: [result] } }, append)
+      }
+    })
+    const store = ['--store', directory]
+    const compacted = await palimpsest(['compact', 'loop', '--summary', 'words', ...store])
+    expect(compacted.stdout).toMatch(/compacted {2}3 messages into event (\d+)/)
+    expect(compacted.stdout).toContain('2 more messages stay than was asked')
+    const node = / into event (\d+)/.exec(compacted.stdout)![1]!
+    expect((await palimpsest(['restore', 'loop', node, ...store])).stdout).toMatch(
+      /restored {2}3 messages, events 0…2, in the place of \d+/,
+    )
+  })
+
   it('compacts with a model or a given text, and says how to undo it', async () => {
     const { store, directory } = await worked(3)
     const script = scriptFile(temporaryFolder(), [{ text: 'counted twice' }])

@@ -242,7 +242,9 @@ describe('a session that was imported', () => {
     const { code, stdout } = await run('doctor', 's1')
     expect(code).toBe(1)
     expect(stdout).toMatch(/wrong +s1 {2}\d+ events {2}2 things are wrong\n/)
-    expect(stdout).toMatch(/TURN_OPEN: .*palimpsest doctor s1 --fix --store '.*', palimpsest resume s1 --store '/)
+    expect(stdout).toMatch(
+      /TURN_OPEN: .*palimpsest doctor s1 --fix --store '.*' closes .* palimpsest resume s1 --store '/,
+    )
     expect(stdout).toMatch(/in what it sends 2 things are wrong, and put right in each request: 2 × call\.unanswered/)
     expect(stdout).toMatch(/palimpsest doctor s1 --target anthropic --store '/)
   })

@@ -5,7 +5,7 @@ import type { Finding } from '@palimpsest/transcripts'
  * `refused`: what a provider would not take. `mended`: what is doubled, out of order or wrongly linked, and was put
  * right. `risk`: nothing wrong, and dangerous. `note`: nothing wrong.
  */
-export const GRAVITIES = ['lost', 'refused', 'mended', 'risk', 'note'] as const
+const GRAVITIES = ['lost', 'refused', 'mended', 'risk', 'note'] as const
 export type Gravity = (typeof GRAVITIES)[number]
 
 /** Findings of one kind: told once, with how many and where. */
