@@ -162,7 +162,7 @@ class SqliteBackend implements SessionBackend {
     own.assertUsable()
     try {
       return await this.#connection.write(db => {
-        own.assertUsable()
+        own.assertSound()
         return work(db)
       })
     } catch (error) {

@@ -11,6 +11,8 @@ export class Connection {
   /** Writers wait in one line, so that only the first of them blocks the loop while the database is busy. */
   #last: Promise<unknown> = Promise.resolve()
   #waiting = 0
+  /** What the next transaction will hold. */
+  #group: Write[] = []
 
   private constructor(
     readonly file: string,
@@ -28,29 +30,27 @@ export class Connection {
   /** Waits in the same way, while the event loop goes on. */
   static async open(file: string, busyMs: number): Promise<Connection> {
     const connection = new Connection(file, busyMs)
-    await connection.#retry(performance.now() + busyMs, handle => {
-      connection.#handle = handle
+    await connection.#retry(performance.now() + busyMs, () => {
+      connection.#handle = openHandle(file, 0)
     })
     return connection
   }
 
   /**
-   * In the order of the calls; at once where nothing is in the way. `work` must change nothing but the
-   * database: it is run again where it met a lock.
+   * In the order of the calls. What is asked for before this turn of the microtasks ends goes into one
+   * transaction, so that sessions which flush together share a commit. `work` must change nothing but the
+   * database: it is run again where it met a lock, and by itself where another one beside it was refused.
    */
-  async write<T>(work: (handle: Handle) => T): Promise<T> {
-    const transaction = (handle: Handle) => handle.transaction(work)
-    if (this.#waiting > 0) return this.#queue(transaction)
-    try {
-      return this.use(transaction)
-    } catch (error) {
-      if (!isBusy(error)) throw error
-      return this.#queue(transaction)
-    }
+  write<T>(work: (handle: Handle) => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#group.length === 0) SETTLED.then(this.#writeGroup)
+      this.#group.push({ work, resolve: resolve as (result: unknown) => void, reject })
+      if (this.#group.length === LARGEST_GROUP) this.#writeGroup()
+    })
   }
 
   read<T>(work: (handle: Handle) => T): Promise<T> {
-    return this.#retry(performance.now() + this.busyMs, handle => handle.snapshot(work))
+    return this.#retry(performance.now() + this.busyMs, () => this.use(handle => handle.snapshot(work)))
   }
 
   /** For callers that cannot wait; a lock in the way is their error. */
@@ -77,24 +77,67 @@ export class Connection {
 
   // --- internal ---
 
-  #queue<T>(work: (handle: Handle) => T): Promise<T> {
+  readonly #writeGroup = (): void => {
+    const writes = this.#group
+    if (writes.length === 0) return
+    this.#group = []
+    try {
+      if (this.#waiting === 0) this.#settle(writes)
+    } catch (error) {
+      if (!isBusy(error)) throw error
+    }
+    if (writes.length > 0) this.#queue(writes)
+  }
+
+  /** Takes out of `writes` what came to an end, good or bad; throws where a lock is in the way of the rest. */
+  #settle(writes: Write[]): void {
+    let isRefused = false
+    const work = (handle: Handle) =>
+      writes.map(write => {
+        isRefused = true
+        const result = write.work(handle)
+        isRefused = false
+        return result
+      })
+    try {
+      const results = this.use(handle => handle.transaction(work))
+      for (let i = 0; i < results.length; i++) writes[i]!.resolve(results[i])
+      writes.length = 0
+    } catch (error) {
+      if (isBusy(error)) throw error
+      if (isRefused && writes.length > 1) this.#settleEach(writes)
+      else for (const write of writes.splice(0)) write.reject(error)
+    }
+  }
+
+  /** What one of them was refused for, or failed of, is not the others' matter. */
+  #settleEach(writes: Write[]): void {
+    while (writes.length > 0) {
+      const one = writes.slice(0, 1)
+      this.#settle(one)
+      writes.shift()
+    }
+  }
+
+  #queue(writes: Write[]): void {
     const deadline = performance.now() + this.busyMs
     this.#waiting += 1
-    const done = this.#last
+    this.#last = this.#last
       // Whatever was tried before this may have kept the loop for as long as it may be kept.
       .then(() => pause(SHORTEST_PAUSE_MS))
-      .then(() => this.#retry(deadline, work))
+      .then(() => this.#retry(deadline, () => this.#settle(writes)))
+      .catch(error => {
+        for (const write of writes) write.reject(error)
+      })
       .finally(() => {
         this.#waiting -= 1
       })
-    this.#last = done.catch(ignore)
-    return done
   }
 
-  async #retry<T>(deadline: number, work: (handle: Handle) => T): Promise<T> {
+  async #retry<T>(deadline: number, work: () => T): Promise<T> {
     for (;;) {
       try {
-        return this.use(work)
+        return work()
       } catch (error) {
         if (!isBusy(error)) throw error
         if (performance.now() >= deadline) throw storeBusy(this.file, this.busyMs, error)
@@ -106,7 +149,15 @@ export class Connection {
 
 // --- internal ---
 
+interface Write {
+  readonly work: (handle: Handle) => unknown
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** More would keep others from the database for longer, and save no more. */
+const LARGEST_GROUP = 64
+/** A job of its own costs several times as much as waiting for a promise. */
+const SETTLED = Promise.resolve()
 const SHORTEST_PAUSE_MS = 2
 const PAUSE_SPREAD_MS = 18
-
-const ignore = (): void => {}

@@ -20,8 +20,8 @@ export class SqliteLease implements Lease {
   holeAt: number | undefined
   last: Appended | undefined
   #failure: PersistenceError | undefined
-  #isReleased = false
   #released: Promise<void> | undefined
+
   constructor(
     readonly connection: Connection,
     readonly id: string,
@@ -29,10 +29,15 @@ export class SqliteLease implements Lease {
     readonly onRelease: (lease: SqliteLease) => void,
   ) {}
 
-  /** Refuses a lease that was released, or failed: that one fails for ever, with the same error. */
+  /** Refuses a lease that was released, or failed. */
   assertUsable(): void {
+    this.assertSound()
+    if (this.#released !== undefined) throw this.fenced('it was released')
+  }
+
+  /** Refuses a lease that failed: it fails for ever, with the same error. */
+  assertSound(): void {
     if (this.#failure !== undefined) throw this.#failure
-    if (this.#isReleased) throw this.fenced('it was released')
   }
 
   /** After a failed write nobody can say what is in the file, so nothing more goes through this lease. */
@@ -58,15 +63,11 @@ export class SqliteLease implements Lease {
   /** Behind the writes that were asked for earlier. */
   async #release(): Promise<void> {
     try {
-      await this.connection.write(db => {
-        this.#isReleased = true
-        freeLease(db, this.id, this.epoch)
-      })
+      await this.connection.write(db => freeLease(db, this.id, this.epoch))
     } catch (error) {
       given.add(keyOf(this.connection.file, this.id, this.epoch))
       throw error instanceof PersistenceError ? error : codedError(`the lease of session "${this.id}"`, error)
     } finally {
-      this.#isReleased = true
       this.onRelease(this)
     }
   }
