@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { AssistantPart, JsonObject, ProviderOptions, ToolOutput, UserPart } from '@palimpsest/session'
-import { isObject, type Json, objectsOf, stringOf } from '../../json/shapes.js'
+import { isObject, type Json, listOf, objectsOf, stringOf } from '../../json/shapes.js'
 import { inputOfValue } from '../../tool-input.js'
 import * as responses from '../responses-items.js'
 
@@ -47,6 +47,13 @@ export function outputOf(item: Json): ToolOutput {
   const { content, success } = output
   if (typeof content !== 'string') return Array.isArray(content) ? outputOf({ output: content }) : asJson(output)
   return { type: success === false ? 'error-text' : 'text', value: content }
+}
+
+/** Whether a history that a compaction put there ends in something that is said. */
+export function endsInWords(history: unknown): boolean {
+  const last = objectsOf(listOf(history)).at(-1)?.[1]
+  if (last === undefined) return false
+  return last.type !== 'message' || userParts(last.content).some(part => part.type !== 'text' || /\S/.test(part.text))
 }
 
 /** The members that are there, as options of its vendor. */

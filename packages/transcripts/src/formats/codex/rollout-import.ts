@@ -1,4 +1,4 @@
-import type { AssistantPart, Usage } from '@palimpsest/session'
+import type { AssistantPart } from '@palimpsest/session'
 import type { Import } from '../../format.js'
 import { inspectRecord } from '../../inspect.js'
 import { isObject, type Json, listOf, numberOf, objectsOf, stringOf, timeOf } from '../../json/shapes.js'
@@ -7,10 +7,12 @@ import type { Place } from '../../place.js'
 import type { LineRecord } from '../../records.js'
 import { vendorOf } from '../../vendor.js'
 import { isVoidSummary } from '../void-summary.js'
+import { type Answer, type CutCall, isNextAnswer, usageOf } from './answer.js'
 import { isContextText } from './context-text.js'
 import { ForeignStretch } from './foreign-stretch.js'
 import {
   assistantParts,
+  endsInWords,
   isModelItem,
   isOutput,
   openaiOptions,
@@ -18,21 +20,11 @@ import {
   unshownParts,
   userParts,
 } from './item-parts.js'
-import { type RolloutRecord, rolloutRecord } from './rollout-record.js'
+import { RepeatedLines } from './repeated-lines.js'
+import { rolloutRecord } from './rollout-record.js'
 import { SessionFacts } from './session-facts.js'
 
 type Target = Pick<Import, 'log' | 'report' | 'lose' | 'about'>
-
-/** Items of one answer: what the model gave before the first output, message or end of its usage report. */
-interface Answer {
-  readonly parts: AssistantPart[]
-  readonly wheres: string[]
-  readonly place: Place
-  readonly by: { model?: string | undefined; vendor?: string | undefined }
-  usage?: Usage
-  /** Its request is over: a further item is of the next one. */
-  isOver: boolean
-}
 
 /** An item on the user's side, which an event behind it may tell to have been typed. */
 interface Said {
@@ -63,9 +55,7 @@ export class RolloutImport {
   /** The last compaction, and the calls that are in view since. */
   #compacted: { where: string; isTold: boolean } | undefined
   readonly #calls = new Set<string>()
-  /** The item before, as it stands in the file. */
-  #lastItem = { text: '', where: '', isAtOnce: false }
-  #lastTime: number | undefined
+  readonly #repeats: RepeatedLines
   readonly #foreign: ForeignStretch
   #ordinal = -1
   #totals = ''
@@ -82,6 +72,7 @@ export class RolloutImport {
   ) {
     this.#facts = new SessionFacts(into)
     this.#foreign = new ForeignStretch(into.report)
+    this.#repeats = new RepeatedLines(into.report)
   }
 
   record(line: LineRecord): void {
@@ -91,7 +82,7 @@ export class RolloutImport {
     this.#checkOrdinal(value, place)
     const record = rolloutRecord(line)
     const isLeftOut = record === undefined || this.gone.has(place.where) || this.#foreign.holds(record, line.line)
-    if (isLeftOut || this.#isCopy(record, text, place)) {
+    if (isLeftOut || this.#repeats.holds(record, text, place)) {
       this.#note(stringOf(value.type), value, place)
       return
     }
@@ -123,21 +114,6 @@ export class RolloutImport {
     if (typeof ordinal !== 'number') return
     if (ordinal <= this.#ordinal) this.into.report({ code: 'ordinal.repeat', severity: 'error', where, ordinal })
     else this.#ordinal = ordinal
-  }
-
-  /**
-   * The very line of the message before it, down to its time: it was written twice. Where the record before both has
-   * that time too, many were written at once, and two equal ones are two.
-   */
-  #isCopy({ type, payload }: RolloutRecord, text: string, { where, time }: Place): boolean {
-    if (type === 'response_item' && payload.type === 'message' && text === this.#lastItem.text) {
-      const { where: of, isAtOnce } = this.#lastItem
-      if (!isAtOnce) this.into.report({ code: 'lineage.replayed-copy', severity: 'error', where, of })
-      return !isAtOnce
-    }
-    if (type === 'response_item') this.#lastItem = { text, where, isAtOnce: time === this.#lastTime }
-    this.#lastTime = time
-    return false
   }
 
   #note(type: string | undefined, record: Json, place: Place): void {
@@ -353,7 +329,7 @@ export class RolloutImport {
     const message = stringOf(payload.message) ?? ''
     const history = payload.replacement_history
     this.#note('compacted', record, place)
-    if (isVoidSummary(message) && !hasSummary(history)) {
+    if (isVoidSummary(message) && !endsInWords(history)) {
       this.into.report({ code: 'compaction.void-summary', severity: 'error', where: place.where })
       return
     }
@@ -409,42 +385,11 @@ export class RolloutImport {
   }
 }
 
-/** A call that lies before a compaction. */
-export interface CutCall {
-  readonly item: Json
-  readonly place: Place
-}
-
-/** Whether a history that a compaction put there ends in something that is said. */
-function hasSummary(history: unknown): boolean {
-  const last = objectsOf(listOf(history)).at(-1)?.[1]
-  if (last === undefined) return false
-  return last.type !== 'message' || userParts(last.content).some(part => part.type !== 'text' || /\S/.test(part.text))
-}
-
 /** Records that the next request is made of. */
 const HISTORY = new Set(['session_meta', 'response_item', 'compacted'])
 const REMOVED = 'Earlier turns were removed.'
 
 /** Notes that wait before an answer is taken for over; nothing real comes near. */
 const QUEUE_LIMIT = 2000
-const PARTS_LIMIT = 500
 /** Characters of typed text that a compaction without a history of its own keeps. */
 const PROMPTS_KEPT = 80_000
-
-/** What follows an answer's own message, and is no call, is of another answer. */
-function isNextAnswer({ parts }: Answer, { type }: Json): boolean {
-  const isCall = type !== 'message' && type !== 'reasoning'
-  return parts.length > PARTS_LIMIT || (!isCall && parts.at(-1)?.type === 'text')
-}
-
-function usageOf(last: Json): Usage {
-  const usage = {
-    inputTokens: numberOf(last.input_tokens),
-    outputTokens: numberOf(last.output_tokens),
-    totalTokens: numberOf(last.total_tokens),
-    cachedInputTokens: numberOf(last.cached_input_tokens),
-    reasoningTokens: numberOf(last.reasoning_output_tokens),
-  }
-  return Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== undefined)) as Usage
-}
