@@ -19,8 +19,9 @@ import {
 import { reasoningItemsAreWhole } from './rules/reasoning-items.js'
 import { resultsAreOutputs, resultsAreText, resultsHaveContent } from './rules/results.js'
 import { stringsAreUnicode } from './rules/strings.js'
+import { callsAreToldInWords, summariesCallNothing } from './rules/summaries.js'
 import { reasoningGoesBack, thinkingCanGoOn, thinkingIsFollowed, thinkingLeads } from './rules/thinking.js'
-import { calledToolsAreDeclared, summariesCallNothing, toolsAreLegal } from './rules/tools.js'
+import { calledToolsAreDeclared, toolsAreLegal } from './rules/tools.js'
 import { historyBeginsWithTheUser, historyEndsWithTheUser, rolesAlternate } from './rules/turns.js'
 
 /**
@@ -52,6 +53,7 @@ export const RULES: readonly Rule[] = [
   imagesAreDecodable,
   imagesFit,
   resultsHaveContent,
+  callsAreToldInWords,
   toolNamesAreLegal,
   callIdsAreLegal,
   callIdsAreUnique,

@@ -243,6 +243,19 @@ describe('tools', () => {
     expect(healed('anthropic', messages).request).not.toHaveProperty('toolChoice')
   })
 
+  it.each(['openai-chat', 'openai-responses', 'gemini', 'deepseek'] as const)(
+    'are not offered in a request to %s for a summary, which tells of calls in words',
+    target => {
+      const { request, loss } = healed(target, messages, { tools, options: { purpose: 'summary' } })
+      expect(request).toMatchObject({ tools: [] })
+      expect(request).not.toHaveProperty('toolChoice')
+      expect(request.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
+      expect(JSON.stringify(request.messages[1])).toContain('[Call of look: {}]')
+      expect(JSON.stringify(request.messages[1])).toContain('Its result: ')
+      expect(loss).toContainEqual({ kind: 'tool-schema', count: 1, reason: 'a request for a summary offers no tools' })
+    },
+  )
+
   it('have names that the target takes, the same at call, result and declaration', () => {
     const named = [user('go'), ...pair('a', { toolName: 'mcp.look' }), user('x')]
     const { request } = healed('openai-chat', named, { tools: [{ ...tools[0]!, name: 'mcp.look' }] })

@@ -44,14 +44,3 @@ export const toolsAreLegal: Rule = {
     draft.lose('tool-schema', `more than ${limit} tools`, ranked.length - limit)
   },
 }
-
-export const summariesCallNothing: Rule = {
-  name: 'summaries-call-nothing',
-  targets: TARGETS,
-  codes: [],
-  source: 'anomalyco/opencode#10259, getsigit/sigit#81 (a summary request with tool blocks needs its tools)',
-  healing: 'tool use is switched off in a request for a summary',
-  heal(draft) {
-    if (draft.options.purpose === 'summary' && draft.tools.length > 0) draft.toolChoice = 'none'
-  },
-}
