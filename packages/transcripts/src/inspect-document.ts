@@ -1,5 +1,6 @@
 import type { Finding } from './finding.js'
 import { inspectRecord } from './inspect.js'
+import { nestsTooDeep } from './json/depth.js'
 import { type JSONPath, RawTexts, unsafeNumbers } from './json/raw-text.js'
 
 /**
@@ -13,12 +14,15 @@ export function inspectDocument(
   report: (finding: Finding) => void,
   list: JSONPath = [],
 ): void {
-  const numbers = LONG_NUMBER.test(text) ? new RawTexts(text) : undefined
-  if (numbers === undefined && !RISKY.test(text)) return
+  const isDeep = nestsTooDeep(text)
+  const texts = isDeep || LONG_NUMBER.test(text) ? new RawTexts(text) : undefined
+  if (texts === undefined && !RISKY.test(text)) return
   for (const [i, entry] of entries.entries()) {
     const where = `${path}[${i}]`
     inspectEntry(entry, where, report)
-    for (const { path, raw } of unsafeNumbers(numbers?.textAt([...list, i]) ?? '')) {
+    const own = texts?.textAt([...list, i]) ?? ''
+    if (isDeep && nestsTooDeep(own)) report({ code: 'value.too-deep', severity: 'info', where })
+    for (const { path, raw } of unsafeNumbers(own)) {
       report({ code: 'number.unsafe', severity: 'info', where, path, raw })
     }
   }

@@ -1,4 +1,5 @@
 import type { JsonValue } from '@palimpsest/session'
+import { ABOVE_ARGUMENTS, nestsTooDeep } from './json/depth.js'
 import { parseJson } from './json/scan-json.js'
 
 export interface ToolInput {
@@ -8,10 +9,8 @@ export interface ToolInput {
 
 /** The members of a tool call part for arguments that came as text, by the kernel's rule for a model's own text. */
 export function inputOfText(text: string): ToolInput {
-  if (text === '') return { input: {}, rawInput: '' }
-  const parsed = parseJson(text)
-  if (parsed === undefined) return { input: {}, rawInput: text }
-  const input = parsed.value as JsonValue
+  const input = valueOfText(text)
+  if (input === undefined) return { input: {}, rawInput: text }
   return JSON.stringify(input) === text ? { input } : { input, rawInput: text }
 }
 
@@ -21,6 +20,22 @@ export function inputOfText(text: string): ToolInput {
  */
 export function inputOfValue(value: unknown, raw?: string): ToolInput {
   if (typeof value === 'string') return inputOfText(value)
-  const input = (value ?? {}) as JsonValue
-  return raw === undefined ? { input } : { input, rawInput: raw }
+  if (raw === undefined) return { input: (value ?? {}) as JsonValue }
+  return { input: valueOfText(raw) ?? {}, rawInput: raw }
+}
+
+// --- internal ---
+
+/** `undefined` for what is no JSON, nests deeper than a log holds, or has a number that no double holds. */
+function valueOfText(text: string): JsonValue | undefined {
+  if (nestsTooDeep(text, ABOVE_ARGUMENTS)) return undefined
+  const value = parseJson(text, false)?.value as JsonValue | undefined
+  return value !== undefined && MAY_BE_HUGE.test(text) && holdsInfinity(value) ? undefined : value
+}
+
+const MAY_BE_HUGE = /\d[eE]\+?\d|\d{300}/
+
+function holdsInfinity(value: JsonValue): boolean {
+  if (typeof value === 'number') return !Number.isFinite(value)
+  return typeof value === 'object' && value !== null && Object.values(value).some(holdsInfinity)
 }

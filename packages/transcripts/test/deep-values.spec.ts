@@ -1,5 +1,5 @@
 import { MAX_DEPTH, Session } from '@palimpsest/session'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { readTranscript } from '../src/index.js'
 
 const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
@@ -56,6 +56,42 @@ it.each(FILES)('%s: what a log cannot hold of arguments goes on as their text', 
   const { events } = readTranscript(file(deep(MAX_DEPTH + 100)))
   const call = events.find(({ type }) => type === 'tool/call')?.data as { arguments: string } | undefined
   expect(call?.arguments).toBe(`{"a":${deep(MAX_DEPTH + 100)}}`)
+})
+
+/** Ways to nest that no run of closing brackets gives away. */
+const SHAPES: [string, (levels: number) => string][] = [
+  ['lists', deep],
+  ['lists and objects in turn', levels => `${'[{"]":'.repeat(levels / 2)}"}"${'}]'.repeat(levels / 2)}`],
+  ['lists that go on behind', levels => `${'['.repeat(levels)}1${'],2'.repeat(levels - 1)}]`],
+  ['lists with white space between', levels => '['.repeat(levels) + ' ]'.repeat(levels)],
+]
+
+describe.each(SHAPES)('%s, deeper than a log holds', (_, shape) => {
+  it.each(FILES)('stand whole in the arguments of a call of %s', (_, file) => {
+    const value = shape(MAX_DEPTH + 100)
+    const { events, findings } = readTranscript(file(value))
+    const message = events.find(({ type }) => type === 'assistant/message')?.data as { message: { content: unknown[] } }
+    const call = message.message.content.find(part => (part as { type: string }).type === 'tool-call')
+    expect(call).toMatchObject({ input: {}, rawInput: `{"a":${value}}` })
+    expect(findings.map(({ code }) => code).filter(code => code === 'value.too-deep').length).toBeLessThanOrEqual(1)
+  })
+
+  it('are told of in a document', () => {
+    const value = shape(MAX_DEPTH + 100)
+    const { findings } = readTranscript(
+      Buffer.from(
+        `{"model":"claude-x","max_tokens":9,"messages":[{"role":"user","content":"Go."},` +
+          `{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"run","input":{"a":${value}}}]}]}`,
+      ),
+    )
+    expect(findings).toContainEqual({ code: 'value.too-deep', severity: 'info', where: 'messages[1]' })
+  })
+})
+
+it('arguments with a number past every double stand as their text', () => {
+  const { events } = readTranscript(FILES[0]![1]('1e400'))
+  const call = events.find(({ type }) => type === 'assistant/message')
+  expect(call?.data).toMatchObject({ message: { content: [{ input: {}, rawInput: '{"a":1e400}' }] } })
 })
 
 it('a first line that is longer than what is looked at hides no format', () => {

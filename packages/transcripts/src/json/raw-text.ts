@@ -1,5 +1,6 @@
 import { findNodeAtLocation, type JSONPath, type Node, parseTree } from 'jsonc-parser'
-import { nestsTooDeep } from './depth.js'
+import { ABOVE_ARGUMENTS, nestsTooDeep } from './depth.js'
+import { valueAt } from './value-at.js'
 
 export type { JSONPath } from 'jsonc-parser'
 
@@ -15,24 +16,27 @@ export function rawTextAt(json: string, path: JSONPath): string | undefined {
 /** `rawTextAt` for many places of one text, which is parsed once and only where it is risky. */
 export class RawTexts {
   readonly #json: string
+  readonly #isDeep: boolean
   readonly #isRisky: boolean
   #tree: Node | undefined
 
   constructor(json: string) {
     this.#json = json
-    this.#isRisky = RISKY.test(json) || nestsTooDeep(json)
+    this.#isDeep = nestsTooDeep(json, ABOVE_ARGUMENTS)
+    this.#isRisky = this.#isDeep || RISKY.test(json)
   }
 
   at(path: JSONPath): string | undefined {
     if (!this.#isRisky) return undefined
     const raw = this.textAt(path)
-    if (raw === undefined || nestsTooDeep(`[[[[[[${raw}]]]]]]`)) return raw
+    if (raw === undefined || (this.#isDeep && nestsTooDeep(raw, ABOVE_ARGUMENTS))) return raw
     if (!RISKY.test(`${raw} `)) return undefined
     return compact(raw, treeOf(raw)!) === JSON.stringify(JSON.parse(raw)) ? undefined : raw
   }
 
-  /** The text of the value, whatever it is. `undefined` where there is none, or where the text nests too deep to look. */
+  /** The text of the value, whatever it is. `undefined` where there is none. */
   textAt(path: JSONPath): string | undefined {
+    if (this.#isDeep) return valueAt(this.#json, path)
     this.#tree ??= treeOf(this.#json)
     const node = this.#tree && findNodeAtLocation(this.#tree, path)
     return node && this.#json.slice(node.offset, node.offset + node.length)
