@@ -178,4 +178,23 @@ describe('blocks of Anthropic messages that stand where they cannot', () => {
     expect(messages[0]!.content).toEqual([unknown(use('a')), unknown(junk)])
     expect(messages[1]!.content[0]).toEqual(unknown(junk))
   })
+
+  it('are media that name nothing the API knows', () => {
+    const images = [{ type: 'image' }, { type: 'image', source: { type: 'tape' } }, { type: 'document', source: null }]
+    const stored = { type: 'image', source: { type: 'file', file_id: 'file_1' } }
+    const { messages } = anthropic([user(...images, stored, use('a'))])
+    expect(messages[0]!.content.map(({ providerOptions }) => Object.keys(providerOptions ?? {}))).toEqual([
+      ['unknown'],
+      ['unknown'],
+      ['unknown'],
+      ['anthropic'],
+      ['unknown'],
+    ])
+  })
+})
+
+it.each(['null', '5', '{}', '[]', '{"kind":"x"}'])('%s, read as messages, is none', file => {
+  const { about, messages } = opened(file, { format: 'anthropic-messages' })
+  expect(about).toMatchObject({ unreadable: true, conversations: 1 })
+  expect(messages).toEqual([])
 })

@@ -135,3 +135,18 @@ describe('Gemini contents', () => {
     ])
   })
 })
+
+describe('parts of Gemini contents that hold', () => {
+  it('a text beside a call are two', () => {
+    const read = gemini([user({ text: 'Go.' }), model({ text: 'So.', ...call('read') })])
+    expect(script(read.messages)[1]).toMatch(/^assistant: So\. \| \S+ read \{\}$/)
+  })
+
+  it('no data are none, whatever they are called', () => {
+    const { messages } = gemini([user({ inlineData: null }, { text: 5 }), model({ fileData: null }, { text: {} })])
+    for (const part of messages.flatMap(({ content }) => content)) {
+      expect(part).toMatchObject({ type: 'text', text: '' })
+      expect(part).not.toHaveProperty('providerOptions.google')
+    }
+  })
+})

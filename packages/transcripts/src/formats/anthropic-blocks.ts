@@ -118,8 +118,17 @@ const RESULT_BLOCKS = /^(image|document|search_result|tool_reference)$/
 
 /** A block that has no place where it stands is nobody's: it is kept, and no request has it. */
 function kept(block: Json, known: RegExp): { providerOptions: ProviderOptions } {
-  const owner = known.test(String(block.type)) ? 'anthropic' : 'unknown'
+  const owner = known.test(String(block.type)) && hasSource(block) ? 'anthropic' : 'unknown'
   return { providerOptions: { [owner]: { block: block as JsonObject } } }
+}
+
+/** Of media without bytes and address: whether the block names them in a way that the API knows. */
+function hasSource({ type, source }: Json): boolean {
+  if (type !== 'image' && type !== 'document') return true
+  if (!isObject(source)) return false
+  return source.type === 'file'
+    ? stringOf(source.file_id) !== undefined
+    : type === 'document' && source.type === 'content'
 }
 
 function serverCall(block: Json) {

@@ -92,7 +92,7 @@ class GeminiImport {
       const part = camelCase(given)
       const where = this.list.where(index, `.parts[${at}]`)
       const isMisplaced = isObject(role === 'model' ? part.functionResponse : part.functionCall)
-      if (!isMisplaced) return [{ part, at, where }]
+      if (!isMisplaced) return apart(part).map(part => ({ part, at, where }))
       this.into.lose({ kind: role === 'model' ? 'result' : 'call', count: 1, reason: 'on the wrong side', where })
       return []
     })
@@ -148,6 +148,13 @@ class GeminiImport {
     if (found < 0) return { id: id || `response-${index}`, name, hasId: Boolean(id) }
     return this.#open.splice(found, 1)[0]!
   }
+}
+
+/** A part holds one thing: a text beside a call or a response is a part of its own, before it. */
+function apart(part: Json): Json[] {
+  const { text, ...rest } = part
+  const isBeside = isObject(part.functionCall) || isObject(part.functionResponse)
+  return isBeside && typeof text === 'string' && text !== '' ? [{ text }, rest] : [part]
 }
 
 function textsOf(system: unknown): string[] {

@@ -37,7 +37,7 @@ export function modelPart(part: Json, { id, raw }: { id: string; raw?: string | 
   if (typeof text === 'string') return { type: 'text', text, ...state(signed) }
   const media = mediaPart(part)
   if (media !== undefined) return { ...fileOf(media), ...state(signed) }
-  const toolName = Object.keys(part).find(key => DATA.has(key))
+  const toolName = Object.keys(part).find(key => HOSTED.has(key) && isObject(part[key]))
   if (toolName === undefined) return { type: 'text', text: '' }
   const own = state({ part: part as JsonObject })
   return { type: 'tool-call', toolCallId: id, toolName, input: {}, providerExecuted: true, ...own }
@@ -45,7 +45,8 @@ export function modelPart(part: Json, { id, raw }: { id: string; raw?: string | 
 
 export function userPart(part: Json): UserPart {
   if (typeof part.text === 'string') return { type: 'text', text: part.text }
-  const own = Object.keys(part).some(key => DATA.has(key)) ? state({ part: part as JsonObject }) : {}
+  const isHosted = Object.keys(part).some(key => HOSTED.has(key) && isObject(part[key]))
+  const own = isHosted ? state({ part: part as JsonObject }) : {}
   return mediaPart(part) ?? { type: 'text', text: '', ...own }
 }
 
@@ -91,6 +92,9 @@ const DATA = new Set([
   'toolCall',
   'toolResponse',
 ])
+
+/** What the provider ran itself: only it can read that again. */
+const HOSTED = new Set(['executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse'])
 
 function state(google: JsonObject): { providerOptions?: ProviderOptions } {
   return Object.keys(google).length === 0 ? {} : { providerOptions: { google } }

@@ -39,7 +39,7 @@ export function openList(into: Import, keys: readonly string[]): MessageList {
   if (lists.length > 1) {
     into.report({ code: 'file.conversations', severity: 'info', where: 'file', conversations: lists.length })
   }
-  into.about({ conversations: lists.length })
+  into.about({ conversations: Math.max(1, lists.length), ...(lists.length === 0 && { unreadable: true }) })
   const list = lists[into.conversation] ?? NOTHING
   list.inspect(into.report)
   return list

@@ -71,7 +71,7 @@ function customCalls({ role, content }: Message): ToolCallPart[] {
 function callKinds({ role, content }: Message): [string, string][] {
   if (role !== 'assistant') return []
   return content.flatMap((part): [string, string][] => {
-    if (part.type !== 'tool-call') return []
+    if (part.type !== 'tool-call' || part.providerExecuted) return []
     const { item } = part.providerOptions?.openai ?? {}
     const kind = isObject(item) ? String(item.type) : 'function_call'
     return [[part.toolCallId, customInput(part) === undefined ? kind : 'custom_tool_call']]
@@ -96,8 +96,14 @@ function assistantItems(content: readonly AssistantPart[]): RequestBody[] {
 
 /** An item that was kept whole, under the ids that it has now. */
 function ownItem(part: AssistantPart, { id: _, ...item }: JsonObject): RequestBody {
-  const called = part.type === 'tool-call' && 'call_id' in item ? { call_id: part.toolCallId } : {}
-  return { ...itemId(part), ...item, ...called }
+  const called = part.type === 'tool-call' && !part.providerExecuted ? { call_id: part.toolCallId } : {}
+  const id = itemId(part)
+  return { ...(isLegalId(id.id) && id), ...item, ...called }
+}
+
+/** The ids of the items that go out in parts have been looked at by a rule. */
+function isLegalId(id: unknown): boolean {
+  return typeof id === 'string' && /^(?!call|toolu)[A-Za-z0-9_-]{1,64}$/.test(id)
 }
 
 function itemId({ providerOptions }: AssistantPart): { id?: string } {
@@ -130,7 +136,10 @@ function callItem(part: ToolCallPart): RequestBody {
 
 function outputItem({ toolCallId: call_id, output, providerOptions }: ToolResultPart, kind: string): RequestBody {
   const own = providerOptions?.openai?.item
-  if (isObject(own) && own.type === `${kind}_output`) return { ...own, ...('call_id' in own && { call_id }) }
+  if (isObject(own) && own.type === `${kind}_output`) {
+    const { id, ...rest } = own
+    return { ...(isLegalId(id) && { id }), ...rest, call_id }
+  }
   const isList =
     output.type === 'content' && (output.value.length > 1 || output.value.some(({ type }) => type !== 'text'))
   return {
