@@ -58,6 +58,21 @@ describe('a stream of the AI SDK', () => {
     ])
   })
 
+  it('keeps a second output of a call beside the first, where that was no preliminary one', () => {
+    const again = { type: 'tool-output-available', toolCallId: 'a', output: 'eggs' }
+    const { messages } = opened(JSON.stringify(stream.toSpliced(13, 0, again)))
+    expect(script(messages).filter(line => line.startsWith('tool: a'))).toEqual([
+      'tool: a text milk',
+      'tool: a text eggs',
+    ])
+  })
+
+  it('is recognised with chunks that are not known, which are kept as notes', () => {
+    const { format, held } = opened(JSON.stringify(stream.toSpliced(2, 0, { type: 'hologram' })))
+    expect(format).toBe('ai-sdk-stream')
+    expect(held('import/ai-sdk-stream.hologram')).toHaveLength(1)
+  })
+
   it('has outputs of calls that another request made', () => {
     const { messages } = read([
       { type: 'start' },

@@ -14,7 +14,7 @@ export function isChunk(chunk: unknown): boolean {
 /** Folds a stream of chunks into the messages of its steps. */
 export class AiSdkChunks {
   #parts: { part: AssistantPart; where: string }[] = []
-  #results: { toolCallId: string; toolName: string; output: ToolOutput; where: string }[] = []
+  #results: { toolCallId: string; toolName: string; output: ToolOutput; where: string; isPreliminary: boolean }[] = []
   readonly #byId = new Map<string, TextPart | ReasoningPart>()
   readonly #inputs = new Map<string, { toolName: string; text: string; where: string }>()
   readonly #names = new Map<string, string>()
@@ -71,7 +71,7 @@ export class AiSdkChunks {
       this.#result(toolCallId, { type: 'error-text', value: stringOf(chunk.errorText) ?? '' }, where)
     } else {
       const output = toolOutput(type, chunk)
-      if (output !== undefined) this.#result(toolCallId, output, where)
+      if (output !== undefined) this.#result(toolCallId, output, where, chunk.preliminary === true)
       else this.into.log.note(`import/ai-sdk-stream.${type}`, chunk as JsonObject, { where })
     }
   }
@@ -103,15 +103,15 @@ export class AiSdkChunks {
   }
 
   /** A later output of a call takes the place of a preliminary one. */
-  #result(toolCallId: string, output: ToolOutput, where: string): void {
+  #result(toolCallId: string, output: ToolOutput, where: string, isPreliminary = false): void {
     const toolName = this.#names.get(toolCallId) ?? ''
     const call = this.#parts.find(({ part }) => part.type === 'tool-call' && part.toolCallId === toolCallId)?.part
     if (call?.type === 'tool-call' && call.providerExecuted) {
       this.#parts.push({ part: { type: 'tool-result', toolCallId, toolName, output }, where })
       return
     }
-    this.#results = this.#results.filter(result => result.toolCallId !== toolCallId)
-    this.#results.push({ toolCallId, toolName, output, where })
+    this.#results = this.#results.filter(result => result.toolCallId !== toolCallId || !result.isPreliminary)
+    this.#results.push({ toolCallId, toolName, output, where, isPreliminary })
   }
 
   #endStep(where: string): void {
@@ -124,7 +124,8 @@ export class AiSdkChunks {
         this.#wasAborted ? { interrupted: true } : {},
       )
     }
-    for (const { where, ...result } of this.#results) this.into.log.result(result, { where, parts: [where] })
+    for (const { where, isPreliminary: _, ...result } of this.#results)
+      this.into.log.result(result, { where, parts: [where] })
     this.#parts = []
     this.#results = []
     this.#byId.clear()

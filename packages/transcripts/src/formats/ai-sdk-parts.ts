@@ -40,6 +40,7 @@ export function toolOutput(
 export function outputOf(value: unknown): ToolOutput {
   if (typeof value === 'string') return { type: 'text', value }
   if (isObject(value) && OUTPUTS.has(String(value.type)) && 'value' in value) return value as unknown as ToolOutput
+  if (isObject(value) && value.type === 'execution-denied') return value as unknown as ToolOutput
   return { type: 'json', value: (value ?? null) as JsonValue }
 }
 

@@ -22,7 +22,13 @@ export const aiSdkStream: Format = {
 
 function isStream(document: unknown): boolean {
   const chunks = listOf(document)
-  return chunks.length > 0 && chunks.every(isChunk)
+  const known = chunks.filter(isChunk).length
+  return known > chunks.length / 2 && isChunk(chunks[0]) && chunks.every(isTyped)
+}
+
+/** A newer version may write chunks that are not known. */
+function isTyped(chunk: unknown): boolean {
+  return isObject(chunk) && typeof chunk.type === 'string' && !('role' in chunk)
 }
 
 function isMessages({ items }: { items: readonly unknown[] }): boolean {

@@ -63,7 +63,9 @@ export class LangchainConversation {
 
   #object(state: unknown, where: string): void {
     const found = stateOf(state, where)
-    if (found === undefined) this.#note('state', state, where)
+    if (found === undefined && isObject(state) && 'content' in state) {
+      this.into.lose({ kind: 'record', count: 1, reason: 'a message of an unknown type', where: where || 'file' })
+    } else if (found === undefined) this.#note('state', state, where)
     else this.#state(found.messages, found.where)
   }
 
