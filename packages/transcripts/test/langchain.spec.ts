@@ -147,3 +147,11 @@ describe('a LangChain file that ends in the middle', () => {
     expect(told).toEqual(['file.torn-record messages[1]'])
   })
 })
+
+it('keeps the digits and doubled keys of a LangChain call', () => {
+  const raw = '{"n":9007199254740993,"n":12345678901234567890}'
+  const call = `{"type":"ai","data":{"content":"","tool_calls":[{"id":"a","name":"read","args":${raw}}]}}`
+  for (const file of [`[${call}]`, `${call}\n${call.replace('"a"', '"b"')}\n`, `{"messages":[${call}]}`]) {
+    expect(script(opened(file).messages)[0]).toBe(`assistant: a read ${raw}`)
+  }
+})
