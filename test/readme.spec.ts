@@ -1,8 +1,9 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { brokenSession } from './broken-session.js'
 
 // Every ```js block of the documents runs (```ts is for reading), against the built packages. What each `console.log(…)` prints must
 // stand behind it on its line, as a `// ` comment; other comments are only comments.
@@ -36,9 +37,23 @@ describe('snippets', () => {
   }
 })
 
+test.runIf(pages.includes('README.md'))('the doctor prints what the README shows', () => {
+  const [, command, shown] = /^```console\n\$ palimpsest (.*)\n([\s\S]*?)^```$/m.exec(read('README.md'))!
+  const home = mkdtempSync(join(folder, 'doctor-'))
+  writeFileSync(join(home, 'broken.jsonl'), brokenSession())
+  const main = join(root, 'apps', 'cli', 'dist', 'main.js')
+  const { stdout } = spawnSync(process.execPath, [main, ...command!.split(' ')], { cwd: home, encoding: 'utf8' })
+  expect(stdout.trimEnd()).toBe(shown!.trimEnd())
+})
+
+// --- internal ---
+
+function read(page: string): string {
+  return readFileSync(join(root, page), 'utf8')
+}
+
 function snippetsOf(page: string): string[] {
-  const text = readFileSync(join(root, page), 'utf8')
-  return [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, snippet]) => snippet!)
+  return [...read(page).matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, snippet]) => snippet!)
 }
 
 /** The texts of the comments that follow a `console.log` on its line. */
