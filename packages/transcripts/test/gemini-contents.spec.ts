@@ -144,7 +144,7 @@ describe('parts of Gemini contents that hold', () => {
 
   it('no data are none, whatever they are called', () => {
     const { messages } = gemini([user({ inlineData: null }, { text: 5 }), model({ fileData: null }, { text: {} })])
-    for (const part of messages.flatMap(({ content }) => content)) {
+    for (const part of messages.flatMap(({ content }): readonly object[] => content)) {
       expect(part).toMatchObject({ type: 'text', text: '' })
       expect(part).not.toHaveProperty('providerOptions.google')
     }
