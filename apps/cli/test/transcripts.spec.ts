@@ -56,6 +56,21 @@ describe('doctor FILE', () => {
     expect(readdirSync(folder)).toEqual(['chat.json'])
   })
 
+  test('leaves thinking off where the request it was given says so', async () => {
+    const messages = [
+      { role: 'user', content: 'Read it.' },
+      { role: 'assistant', content: null, tool_calls: [call('call_1', 'read')] },
+      { role: 'tool', tool_call_id: 'call_1', content: 'text' },
+    ]
+    const asked = write('asked.json', { model: 'deepseek-reasoner', messages })
+    const first = await run('doctor', asked, '--target', 'deepseek', '--json')
+    const { target: _, ...body } = json(first).request
+    const again = await run('doctor', write('healed.json', body), '--target', 'deepseek', '--json')
+    expect([first.code, again.code]).toEqual([1, 0])
+    expect(json(again).request).toEqual(json(first).request)
+    expect(json(again).request.thinking).toEqual({ type: 'disabled' })
+  })
+
   test('knows of a log with starts which calls of a turn that ended had begun', async () => {
     const turn = { turn: 1, step: 1 }
     const calls = ['a', 'b'].map(id => ({ type: 'tool-call', id, name: 'run', arguments: '{}' }))

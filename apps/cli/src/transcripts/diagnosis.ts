@@ -50,7 +50,10 @@ export function diagnose({ view, reading }: Read, options: DiagnosisOptions): Di
   const structuredResults = STRUCTURED.has(format)
   const showsStarts = about.hasOwnTurns || about.showsStarts
   const started = showsStarts ? { started: new Set(view.started.keys()) } : {}
-  const healed = heal(requestOf(view, model), target, { ...options, structuredResults, ...started })
+  // A body that says no to thinking goes on so.
+  const thinking = options.thinking === 'keep' && about.thinking === 'disabled' ? 'off' : options.thinking
+  const given = { ...options, ...(thinking && { thinking }), structuredResults, ...started }
+  const healed = heal(requestOf(view, model), target, given)
   const body = (request: typeof healed.request) => ({
     target,
     ...(model !== undefined && { model }),
