@@ -7,9 +7,14 @@ export const SEEN = {
   /** A number or a key that a parser gives back in another form or order. */
   inexact: 4,
   deep: 8,
+  /** A wanted text that is written with escapes. */
+  escapedText: 16,
 } as const
 
-/** Members that a walk looks for, each by a number of the caller's. `[]` is every element of a list, `''` the value itself. */
+/**
+ * Members that a walk looks for, each by a number of the caller's. `[]` is every element of a list, `''` the value
+ * itself. One list at most.
+ */
 export interface Wanted {
   readonly [key: string]: number | Wanted
 }
@@ -32,11 +37,13 @@ export class JsonWalk {
   readonly #nodes: (Node | undefined)[] = []
   readonly #isObject: boolean[] = []
   readonly #opened: number[] = []
+  /** Whether the last string was written with escapes. */
+  #isEscaped = false
 
   constructor(wanted?: Wanted) {
     let count = 0
-    const build = (below: Wanted | number, isItem: boolean): Node => {
-      const { '': own = -1, '[]': element, ...named } = typeof below === 'number' ? { '': below } : below
+    const build = (wanted: Wanted | number, isItem: boolean): Node => {
+      const { '': own = -1, '[]': element, ...named } = typeof wanted === 'number' ? { '': wanted } : wanted
       const leaf = Number(own)
       count = Math.max(count, leaf + 1)
       const keys: Key[][] = []
@@ -45,7 +52,10 @@ export class JsonWalk {
         keys[bytes.length] ??= []
         keys[bytes.length]!.push({ bytes, node: build(each!, isItem) })
       }
-      return { keys, element: element === undefined ? undefined : build(element, true), leaf, isItem }
+      const children = keys.flat().map(({ node }) => node)
+      const below = children.flatMap(child => [...(child.leaf < 0 ? [] : [child.leaf]), ...child.below])
+      const hasList = element !== undefined || children.some(child => child.hasList)
+      return { keys, element: element === undefined ? undefined : build(element, true), leaf, isItem, below, hasList }
     }
     this.#root = wanted && build(wanted, false)
     this.starts = new Int32Array(count)
@@ -77,8 +87,10 @@ export class JsonWalk {
       const start = at
       const first = at < end ? bytes[at]! : 0
       let isOpen = false
-      if (first === QUOTE) at = this.#string(bytes, at, end)
-      else if (first === OPEN_BRACE || first === OPEN_BRACKET) {
+      if (first === QUOTE) {
+        at = this.#string(bytes, at, end)
+        if (this.#isEscaped && node !== undefined && node.leaf >= 0) this.seen |= SEEN.escapedText
+      } else if (first === OPEN_BRACE || first === OPEN_BRACKET) {
         isObject[depth] = first === OPEN_BRACE
         nodes[depth] = node
         opened[depth] = start
@@ -122,12 +134,21 @@ export class JsonWalk {
         at = this.#string(bytes, at, end)
         if (at < 0) return -1
         if (bytes[key]! >= ZERO && bytes[key]! <= NINE) this.seen |= SEEN.inexact
-        node = parent === undefined ? undefined : childOf(parent, bytes, key, at - 1)
+        node = parent === undefined ? undefined : this.#childOf(parent, bytes, key, at - 1)
         at = skipSpace(bytes, at, end)
         if (at >= end || bytes[at] !== COLON) return this.#fail(at)
         at += 1
       }
     }
+  }
+
+  /** The member that a key names. What an earlier one of that name held is forgotten: the last counts. */
+  #childOf(parent: Node, bytes: Uint8Array, start: number, end: number): Node | undefined {
+    const node = this.#isEscaped ? childOfEscaped(parent, bytes, start, end) : childOf(parent, bytes, start, end)
+    if (node === undefined) return undefined
+    for (const leaf of node.below) this.starts[leaf] = -1
+    if (node.hasList) this.items.length = 0
+    return node
   }
 
   #pick({ leaf, isItem }: Node, start: number, end: number): void {
@@ -145,11 +166,13 @@ export class JsonWalk {
 
   /** One past the closing quote of the string that opens at `start`. */
   #string(bytes: Uint8Array, start: number, end: number): number {
+    this.#isEscaped = false
     for (let at = start + 1; ; ) {
       at = skipPlain(bytes, at, end)
       if (at >= end) return this.#fail(end)
       if (bytes[at] === QUOTE) return at + 1
       if (bytes[at] !== BACKSLASH) return this.#fail(at)
+      this.#isEscaped = true
       const escaped = at + 1 < end ? bytes[at + 1]! : 0
       if (IS_ESCAPE[escaped] === 1) at += 2
       else {
@@ -195,6 +218,9 @@ interface Node {
   readonly element: Node | undefined
   readonly leaf: number
   readonly isItem: boolean
+  /** The members under it, of a list none. */
+  readonly below: readonly number[]
+  readonly hasList: boolean
 }
 
 interface Key {
@@ -289,4 +315,9 @@ function childOf(parent: Node, bytes: Uint8Array, start: number, end: number): N
     if (i === length) return node
   }
   return undefined
+}
+
+function childOfEscaped(parent: Node, bytes: Uint8Array, start: number, end: number): Node | undefined {
+  const name = Buffer.from(JSON.parse(Buffer.from(bytes.subarray(start - 1, end + 1)).toString()) as string)
+  return childOf(parent, name, 0, name.length)
 }

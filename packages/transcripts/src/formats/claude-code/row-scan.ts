@@ -102,6 +102,7 @@ export class RowScan {
   /** Whether a member is that text, with its quotes. */
   #isText(leaf: number, text: string): boolean {
     const start = this.#walk.starts[leaf]!
+    if (this.#walk.seen & SEEN.escapedText) return start >= 0 && `"${this.#text(leaf)}"` === text
     if (start < 0 || this.#walk.ends[leaf]! - start !== text.length) return false
     for (let i = 0; i < text.length; i++) if (this.#bytes[start + i] !== text.charCodeAt(i)) return false
     return true

@@ -24,6 +24,9 @@ export class Uuids {
     if (readUuid(bytes, start + 1, end - 1, this.#read)) return this.#numberOf(true)
     const text = textOf(start, end)
     if (text === undefined) return -1
+    // Written with escapes it is the same id.
+    if (text.length !== end - start - 2 && readUuid(Buffer.from(text), 0, text.length, this.#read))
+      return this.#numberOf(true)
     const other = this.#others.of(text)
     if (other === this.#otherNumbers.length) this.#otherNumbers.push(this.#take())
     return this.#otherNumbers[other]!
