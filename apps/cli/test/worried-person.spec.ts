@@ -300,14 +300,15 @@ describe('ls', () => {
   })
 })
 
-test.each(['plain.jsonl', "it's", 'two words', '$(reboot)`x`', 'new\nline', '-x', '~', 'a\\b\u0007'])(
-  'the path %j comes through a shell as it is',
-  path => {
-    const printed = execFileSync('bash', ['-c', `printf '%s\\0' ${pathWord(path)}`], { encoding: 'utf8' })
-    expect(printed).toBe(`${path === '-x' ? './-x' : path}\0`)
-    expect(pathWord(path)).not.toMatch(/\p{Cc}/u)
-  },
-)
+const PATHS = ['plain.jsonl', "it's", 'two words', '$(reboot)`x`', '-x', '~', 'a\\b\u0007', '%s\t', '\\1\u001b[1m']
+const ODD_PATHS = ['new\nline', '-\n', '\u009bcsi', 'right\u202eleft', '\u{e0041}tag', "it's\r7", '\u00e9']
+for (const shell of ['sh', 'bash']) {
+  test.each([...PATHS, ...ODD_PATHS])(`the path %j comes through ${shell} as it is`, path => {
+    const printed = execFileSync(shell, ['-c', `printf '%s.' ${pathWord(path)}`], { encoding: 'utf8' })
+    expect(printed).toBe(`${path.startsWith('-') ? './' : ''}${path}.`)
+    expect(pathWord(path).replace(/\n*'$/, "'")).not.toMatch(/[\p{Cc}\u202e]/u)
+  })
+}
 
 test('seqs in surface order are told as ranges', () => {
   expect(seqRanges([3, 5, 9])).toBe('3…9')

@@ -9,7 +9,7 @@ import {
 } from '@palimpsest/session'
 import type { Part } from './chain.js'
 import type { Handle } from './handle.js'
-import { COLUMNS, type EventRow, opOf, soundLine, typeOf } from './record.js'
+import { COLUMNS, decodeRow, type EventRow, isSoundRow, opOf, typeOf } from './record.js'
 import { readEvents } from './scan.js'
 import { placeOf } from './schema.js'
 import { restoreTexts } from './texts.js'
@@ -48,11 +48,10 @@ export function readLandmarks(
     let next = placeOf(key, from)
     for (const row of db.rows<EventRow>(LANDMARKS).all(next, placeOf(key, to))) {
       const place = placeOf(key, row[0])
-      const line = soundLine(row, key)
-      if (!(place >= next) || line === undefined || !isLandmark(row[2])) return undefined
+      if (!(place >= next) || !isSoundRow(row, key) || !isLandmark(row[2])) return undefined
       next = place + 1
       seen += 1
-      found.addRow(db, row, line)
+      found.addRow(db, row)
     }
   }
   return seen === count ? found.result(from => readEvents(db, parts, from, length)) : undefined
@@ -103,11 +102,12 @@ class Landmarks {
     this.#note(event.seq, event.type, event.ignorable === true, () => event as SurfaceMarker, whole)
   }
 
-  addRow(db: Handle, [seq, , stored, , sources, op, ignorable, texts]: EventRow, line: string): void {
+  addRow(db: Handle, row: EventRow): void {
+    const [seq, , stored, , sources, op, ignorable] = row
     const type = typeOf(stored)
     const marker = () => ({ seq, type, surfaceOp: opOf(op) }) as SurfaceMarker
     if (sources !== null) this.#sources.set(seq, () => ({ ...marker(), sourceEventSeqs: JSON.parse(sources) }))
-    this.#note(seq, type, ignorable !== null, marker, () => decodeLine(db, line, texts))
+    this.#note(seq, type, ignorable !== null, marker, () => decodeFrozen(db, row))
   }
 
   result(readFrom: (seq: number) => SessionEvent[]): FoundLandmarks {
@@ -140,8 +140,11 @@ class Landmarks {
   }
 }
 
-/** The event of a known type, frozen. */
-function decodeLine(db: Handle, line: string, texts: string | null): SessionEvent {
-  const complete = texts === null ? undefined : (event: unknown) => restoreTexts(db, event as SessionEvent, texts)
-  return parseFrozen(`${line}}`, complete) as SessionEvent
+/** The event of a sound row, whole and frozen. Each column is parsed for itself: none can say what another one holds. */
+function decodeFrozen(db: Handle, row: EventRow): SessionEvent {
+  const event = parseFrozen('{}', empty => {
+    const decoded = Object.assign(empty as SessionEvent, decodeRow(row))
+    if (row[7] !== null) restoreTexts(db, decoded, row[7])
+  })
+  return event as SessionEvent
 }

@@ -42,7 +42,8 @@ export function encodeRow(event: SessionEvent): EventRow {
 
 /** Of a row as it stands, under the key of its session: a row that strays into another one is not taken for its own. */
 export function crcOfRow(row: EventRow, key: number): number {
-  return crcOfLine(lineOf(row), row[7], key)
+  const crc = crc32(lineOf(row), key)
+  return row[7] === null ? crc : crc32(row[7], crc)
 }
 
 /** Of the event's line in the JSONL store, without `,"crc":…`. */
@@ -52,13 +53,8 @@ export function crcOfEvent(event: SessionEvent): number {
 
 /** Whether every column is what was written. */
 export function isSoundRow(row: unknown[], key: number): row is EventRow {
-  return soundLine(row, key) !== undefined
-}
-
-/** The event of a sound row as JSON text up to its closing brace, its type as it is stored; `undefined` of another row. */
-export function soundLine(row: unknown[], key: number): string | undefined {
   const [seq, time, type, data, sources, op, ignorable, texts, crc] = row
-  const isShaped =
+  return (
     Number.isSafeInteger(seq) &&
     typeof time === 'number' &&
     typeof type === 'string' &&
@@ -66,10 +62,9 @@ export function soundLine(row: unknown[], key: number): string | undefined {
     (sources === null || typeof sources === 'string') &&
     (op === null || typeof op === 'string') &&
     (ignorable === null || ignorable === 1) &&
-    (texts === null || typeof texts === 'string')
-  if (!isShaped) return undefined
-  const line = lineOf(row as EventRow)
-  return crcOfLine(line, texts, key) === crc ? line : undefined
+    (texts === null || typeof texts === 'string') &&
+    crcOfRow(row as EventRow, key) === crc
+  )
 }
 
 /** The event of a sound row; `data` as it is stored, without the strings that lie elsewhere. Throws on what is no JSON. */
@@ -108,11 +103,6 @@ const FIXED_BYTES = 32
 /** As it is; as JSON text where the column could not hold it, or where it looks like JSON text itself. */
 function storedType(type: string): string {
   return type.startsWith('"') || LONE_SURROGATE.test(type) ? JSON.stringify(type) : type
-}
-
-function crcOfLine(line: string, texts: string | null, key: number): number {
-  const crc = crc32(line, key)
-  return texts === null ? crc : crc32(texts, crc)
 }
 
 /** What the checksum is taken of: the event as a line, up to its closing brace, the type as it is stored. */
