@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, openSync, readSync, type Stats, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import type { SessionBackend } from '@palimpsest/session-persistence'
@@ -29,7 +29,7 @@ export function storePlace(given: string | undefined): StorePlace {
   if (name === '') throw usageError(`--store: expected ${kind}:${kind === 'sqlite' ? 'FILE' : 'FOLDER'}, found no name`)
   if (kind !== undefined) return { kind: kind as StoreKind, path: resolve(name!) }
   const path = resolve(given)
-  const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined
+  const isThere = look(path) !== undefined
   if (!isThere && /^[a-z][a-z0-9+.-]+:/.test(given)) {
     throw usageError(`--store: expected sqlite:FILE, jsonl:FOLDER or a folder, found "${given}"; a folder: ./${given}`)
   }
@@ -47,7 +47,7 @@ export async function openStore(place: StorePlace): Promise<SessionBackend> {
 
 /** Whether there is something at the place. Refuses what cannot be a store of that kind; a database says itself whose it is. */
 export function isStoreThere({ kind, path }: StorePlace): boolean {
-  const stats = statSync(path, { throwIfNoEntry: false })
+  const stats = look(path)
   if (stats === undefined) return false
   if (kind === 'sqlite') {
     // An empty file holds no database yet, and a look makes none.
@@ -71,6 +71,15 @@ function stateDirectory(): string {
   const { XDG_STATE_HOME: state } = process.env
   const base = state !== undefined && isAbsolute(state) ? state : join(homedir(), '.local', 'state')
   return join(base, 'palimpsest')
+}
+
+/** `undefined` where there is nothing yet. */
+function look(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    throw storeInvalid(`expected a path that leads to a store, found none: ${(error as Error).message}; name another`)
+  }
 }
 
 function storeInvalid(message: string): CommandError {

@@ -1,6 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { brokenSession } from '../../../test/broken-session.js'
 import { type Ended, palimpsest, temporaryFolder } from './command.js'
 
 /** A published example of AWS's documentation; it opens nothing. */
@@ -26,6 +27,12 @@ function write(name: string, value: unknown): string {
   const file = join(folder, name)
   writeFileSync(file, typeof value === 'string' ? value : JSON.stringify(value))
   return file
+}
+
+function loop(): string {
+  const path = join(folder, 'loop')
+  if (!readdirSync(folder).includes('loop')) symlinkSync('loop', path)
+  return path
 }
 
 const run = (...args: string[]) => palimpsest([...args, '--store', store])
@@ -128,6 +135,30 @@ describe('doctor FILE', () => {
   ])('refuses %j', async (args, code) => {
     const ended = await run('doctor', write('chat.json', CHAT), ...args, '--json')
     expect({ code: ended.code, error: failure(ended).code }).toEqual({ code: 2, error: code })
+  })
+
+  test.each([
+    ['a path below a file', (file: string) => `${file}/x`],
+    ['a name that is too long', () => join(folder, 'x'.repeat(300))],
+    ['a link to itself', () => loop()],
+  ])('of %s says what is wrong with it, and hinders no other file', async (_, pathOf) => {
+    const file = write('chat.json', CHAT)
+    const path = pathOf(file)
+    for (const command of ['doctor', 'export']) {
+      const ended = await run(command, path, '--json', ...(command === 'export' ? ['--to', 'openai-chat'] : []))
+      expect(failure(ended).code).toMatch(/^TRANSCRIPT_(NOT_FOUND|UNREADABLE)$/)
+    }
+    const imported = json(await run('import', path, file, '--json'))
+    expect(imported[0].error.code).toMatch(/^TRANSCRIPT_(NOT_FOUND|UNREADABLE)$/)
+    expect(imported[1]).toHaveProperty('id')
+    expect(failure(await palimpsest(['ls', '--json', '--store', loop()])).code).toBe('STORE_INVALID')
+  })
+
+  test.each(['export', 'doctor'])('%s: a place that nothing can be written to is named', async command => {
+    const file = write('s.jsonl', brokenSession())
+    const given = command === 'export' ? ['--to', 'openai-chat'] : ['--fix']
+    const ended = await run(command, file, ...given, '--out', join(folder, 'none', 'x'), '--json')
+    expect([ended.code, failure(ended).code]).toEqual([3, 'FILE_NOT_WRITTEN'])
   })
 
   test('of a file that is not there says so', async () => {

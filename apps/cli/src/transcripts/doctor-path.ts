@@ -1,8 +1,8 @@
-import { statSync } from 'node:fs'
 import type { Context } from '../context.js'
 import { escapeLine } from '../escape.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { usageError } from '../failure.js'
+import { isFolder } from '../is-folder.js'
 import { readStored } from '../stored-session.js'
 import { counted } from '../view/figures.js'
 import { diagnose } from './diagnosis.js'
@@ -22,7 +22,7 @@ export async function doctorPath(
   path: string,
   { fix = false, out, ...options }: DoctorFileOptions & { fix?: boolean; out?: string },
 ): Promise<ExitCode> {
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+  if (isFolder(path)) {
     if (fix)
       throw usageError('--fix: expected one transcript, found a folder; palimpsest doctor FOLDER names the broken ones')
     return doctorFolder(context, path)

@@ -1,7 +1,8 @@
-import { readdirSync, statSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { detectFormat, type FormatName } from '@palimpsest/transcripts'
+import { isFolder } from '../is-folder.js'
 import { fileSource } from './file-source.js'
 
 /** Where an agent keeps its sessions, and what looks like one there. */
@@ -36,7 +37,7 @@ export function* filesBelow(folder: string): Generator<string> {
 
 /** A folder's files, or the file itself. */
 export function filesOf(path: string): string[] {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ? [...filesBelow(path)] : [path]
+  return isFolder(path) ? [...filesBelow(path)] : [path]
 }
 
 /** `undefined` for a file that is no transcript, or cannot be read. */

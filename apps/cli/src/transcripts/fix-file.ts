@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { statSync, writeFileSync } from 'node:fs'
+import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Loss } from '@palimpsest/transcripts'
 import { CommandError } from '../failure.js'
@@ -61,13 +61,18 @@ export async function fixFile(path: string, given: GivenFixOptions): Promise<Fix
   return { file, format, id, loss, leftOut, resume: resume.command(id, file) }
 }
 
-/** `FILE_EXISTS` where there is one: nothing is ever written over. */
+/** `FILE_EXISTS` where there is one: nothing is ever written over. `FILE_NOT_WRITTEN` where there can be none. */
 export function writeNew(path: string, text: string): void {
   try {
     writeFileSync(path, text, { flag: 'wx' })
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    throw new CommandError('FILE_EXISTS', `expected no file ${path} yet, found one; name another with --out`)
+    const { code, message, syscall } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') {
+      throw new CommandError('FILE_EXISTS', `expected no file ${path} yet, found one; name another with --out`)
+    }
+    // It is ours, and no copy.
+    if (syscall === 'write') rmSync(path, { force: true })
+    throw new CommandError('FILE_NOT_WRITTEN', `expected to write ${path}, found: ${message}; name a place with --out`)
   }
 }
 
