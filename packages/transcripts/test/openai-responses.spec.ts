@@ -128,6 +128,23 @@ describe('Responses items', () => {
     expect(messages[2]!.content[0]).toMatchObject({ providerOptions: { openai: { item: shell } } })
   })
 
+  it('have custom calls whose text came as a value', () => {
+    const { messages } = responses([
+      { type: 'custom_tool_call', call_id: 'a', name: 'sql', input: { query: 'select' } },
+      { type: 'custom_tool_call', call_id: 'b', name: 'sql' },
+    ])
+    expect(messages.flatMap(({ content }): readonly object[] => content)).toMatchObject([
+      { input: { input: '{"query":"select"}' } },
+      { input: { input: '' } },
+    ])
+  })
+
+  it('have images whose address stands as the chat protocol has it', () => {
+    const image = { type: 'input_image', image_url: { url: 'data:image/png;base64,AAAA' } }
+    const { messages } = responses([{ type: 'message', role: 'user', content: [image] }])
+    expect(messages[0]!.content[0]).toMatchObject({ type: 'image', image: 'AAAA', mediaType: 'image/png' })
+  })
+
   it('have outputs of parts, and of values', () => {
     const parts = [
       { type: 'input_text', text: 'one' },

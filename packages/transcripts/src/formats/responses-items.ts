@@ -138,16 +138,19 @@ function callPart(item: Json): ToolCallPart {
     return { ...call, ...inputOfText(text), ...ownState(itemId(item)) }
   }
   if (kind === 'custom_tool_call') {
-    return { ...call, input: { input: stringOf(asked) ?? '' }, ...ownState({ type: 'custom', ...itemId(item) }) }
+    const input = isObject(asked) || Array.isArray(asked) ? JSON.stringify(asked) : String(asked ?? '')
+    return { ...call, input: { input }, ...ownState({ type: 'custom', ...itemId(item) }) }
   }
   const input = (isObject(asked) ? asked : {}) as JsonObject
   return { ...call, input, ...ownState({ ...itemId(item), item: item as JsonObject }) }
 }
 
 function userPart(part: Json): UserPart {
-  if (part.type === 'input_image' && typeof part.image_url === 'string') {
+  // Some clients write the address as the chat protocol does.
+  const address = isObject(part.image_url) ? part.image_url.url : part.image_url
+  if (part.type === 'input_image' && typeof address === 'string') {
     const detail = stringOf(part.detail)
-    return imagePart(part.image_url, detail === undefined ? undefined : { openai: { imageDetail: detail } })
+    return imagePart(address, detail === undefined ? undefined : { openai: { imageDetail: detail } })
   }
   if (part.type === 'refusal') return refusalPart(stringOf(part.refusal) ?? '')
   if (typeof part.text === 'string') return { type: 'text', text: part.text }
