@@ -145,6 +145,12 @@ describe('Responses items', () => {
     expect(messages[0]!.content[0]).toMatchObject({ type: 'image', image: 'AAAA', mediaType: 'image/png' })
   })
 
+  it('have no image where neither an address nor a file is named', () => {
+    const content = [{ type: 'input_image' }, { type: 'input_image', file_id: 'file_1' }]
+    const { messages } = responses([{ type: 'message', role: 'user', content }])
+    expect(messages[0]!.content).toMatchObject([{ type: 'text', text: '' }, { type: 'file' }])
+  })
+
   it('have outputs of parts, and of values', () => {
     const parts = [
       { type: 'input_text', text: 'one' },

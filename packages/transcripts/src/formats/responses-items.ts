@@ -154,7 +154,8 @@ function userPart(part: Json): UserPart {
   }
   if (part.type === 'refusal') return refusalPart(stringOf(part.refusal) ?? '')
   if (typeof part.text === 'string') return { type: 'text', text: part.text }
-  if (OWN.has(String(part.type))) return filePart(part)
+  const isImageKept = part.type !== 'input_image' || typeof part.file_id === 'string'
+  if (OWN.has(String(part.type)) && isImageKept) return filePart(part)
   return { type: 'text', text: '', providerOptions: { unknown: { part: part as JsonObject } } }
 }
 
