@@ -155,5 +155,6 @@ const NONE: readonly ScannedRecord[] = []
 
 function isEvent(value: object): value is SessionEvent {
   const { seq, type, time } = value as Partial<SessionEvent>
-  return Number.isSafeInteger(seq) && seq! >= 0 && typeof type === 'string' && typeof time === 'number'
+  if (!Number.isSafeInteger(seq) || seq! < 0 || typeof type !== 'string' || !Number.isFinite(time)) return false
+  return !Object.is(seq, -0) && !Object.is(time, -0)
 }

@@ -1,6 +1,8 @@
 import {
   closeInterruptedTurn,
   isKnownType,
+  isSurfaceType,
+  markSurface,
   Session,
   SessionError,
   type SessionEvent,
@@ -74,10 +76,13 @@ export async function mendSession(
  * What `mendSession` writes, from what can be read: the part before the first hole as it is, then for
  * each hole one `log/lost` and what is readable behind it, renumbered. Edits are made again over what is
  * left of their range; one whose range is gone becomes an append, so that its message is not lost. A source that
- * is gone is named by its `log/lost`. A call whose result is gone gets `TOOL_OUTCOME_UNKNOWN`. Pure.
+ * is gone is named by its `log/lost`. A call whose result is gone gets `TOOL_OUTCOME_UNKNOWN`. Of a log
+ * without any marks every surface event gets `'append'`. Pure.
  */
 export function planMend(id: string, log: ScannedLog & { events: readonly SessionEvent[] }): MendPlan | undefined {
-  const { events, header } = log
+  const { header } = log
+  const isUnmarked = hasNoMarks(log.events)
+  const events = isUnmarked ? markSurface(log.events) : log.events
   const mending = new Mending(events)
   for (const hole of findHoles(log)) {
     mending.readmitUpTo(hole.from)
@@ -86,7 +91,7 @@ export function planMend(id: string, log: ScannedLog & { events: readonly Sessio
   mending.readmitUpTo(Number.POSITIVE_INFINITY)
   const { holes, leftOut } = mending
   const isLost = events.length > 0 && log.damage.some(each => isLasting(each, log))
-  if (holes.length === 0 && !isLost) return undefined
+  if (holes.length === 0 && !isLost && !isUnmarked) return undefined
   return { header: headerOf(id, header), events: mending.finish(), holes, leftOut, unknown: mending.unknown }
 }
 
@@ -101,6 +106,12 @@ async function readAll(backend: SessionBackend, id: string, events: SessionEvent
   const log = await backend.read(id)
   for (const event of log?.events ?? []) events.push(event)
   return log
+}
+
+/** A log from elsewhere, which is upgraded; where others have theirs, a mark that is missing is not guessed. */
+function hasNoMarks(events: readonly SessionEvent[]): boolean {
+  const surface = events.filter(({ type }) => isSurfaceType(type))
+  return surface.length > 0 && surface.every(({ surfaceOp }) => surfaceOp === undefined)
 }
 
 /** What opening the session does not mend: it stands in front of good records, or in the place of the header. */
@@ -155,7 +166,7 @@ class Mending {
 
   constructor(events: readonly SessionEvent[]) {
     this.#old = events
-    this.#time = events[0]?.time ?? 0
+    this.#time = events.find(({ time }) => isTime(time))?.time ?? 0
     this.#undone = new Set(events.flatMap(({ surfaceOp: op }) => (isOp(op) && op.op === 'restore' ? [op.node] : [])))
   }
 
@@ -166,7 +177,7 @@ class Mending {
   readmitUpTo(seq: number): void {
     for (; this.#next < this.#old.length && this.#old[this.#next]!.seq < seq; this.#next++) {
       const event = this.#old[this.#next]!
-      this.#time = event.time
+      if (isTime(event.time)) this.#time = event.time
       if (this.holes.length === 0) this.#keep(event)
       else if (!this.#readmit(event)) this.leftOut.push(event.seq)
     }
@@ -321,9 +332,17 @@ const MEMBERS: ReadonlySet<string> = new Set([
   'ignorable',
 ])
 
-/** What the kernel would drop without a word when it is appended. */
+/** Whether nothing is dropped or changed without a word when the kernel appends it. */
 function isShaped(event: SessionEvent): boolean {
-  return Object.keys(event).every(key => MEMBERS.has(key))
+  const { time, surfaceOp: op, sourceEventSeqs: sources, ignorable } = event
+  const isMarked =
+    (op === undefined || op === 'append' || isOp(op)) && (sources === undefined || Array.isArray(sources))
+  const isPlain = ignorable === undefined || ignorable === true
+  return isMarked && isPlain && isTime(time) && Object.keys(event).every(key => MEMBERS.has(key))
+}
+
+function isTime(value: unknown): boolean {
+  return Number.isFinite(value) && !Object.is(value, -0)
 }
 
 function isSeq(value: unknown): value is number {

@@ -1,4 +1,12 @@
-import type { AssistantPart, EventMap, SessionEvent, Surface, ToolCallPart, ToolOutput } from '@palimpsest/session'
+import {
+  type AssistantPart,
+  type EventMap,
+  Session,
+  type SessionEvent,
+  type Surface,
+  type ToolCallPart,
+  type ToolOutput,
+} from '@palimpsest/session'
 
 /** The calls of the running turn that have no result yet, as a log is made again around what it lost. */
 export class OpenCalls {
@@ -46,6 +54,7 @@ export class OpenCalls {
     for (let i = from; i < events.length && waiting.size > 0; i++) {
       const event = events[i]!
       if (event.type === 'turn/start') break
+      if (!TELLING.has(event.type) || !isAdmissible(event)) continue
       if (event.type === 'assistant/message') for (const { toolCallId } of callsOf(event)) waiting.delete(toolCallId)
       if (event.type !== 'tool/settled' && event.type !== 'tool/result') continue
       const call = waiting.get(event.data.toolCallId)
@@ -79,6 +88,20 @@ interface OpenCall {
   /** Its `tool/call`. */
   begun?: number
   settled?: EventMap['tool/settled']
+}
+
+/** What says something of a call that another event asked for. */
+const TELLING: ReadonlySet<string> = new Set(['assistant/message', 'tool/settled', 'tool/result'])
+
+/** Whether a session can hold the event at all, whatever stands before it; else it is lost as well. */
+function isAdmissible({ type, time, data, surfaceOp: op }: SessionEvent): boolean {
+  const alone = { seq: 0, time, type, data, ...(op !== undefined && { surfaceOp: 'append' }) }
+  try {
+    Session.create({ seed: [alone as SessionEvent] })
+    return true
+  } catch {
+    return false
+  }
 }
 
 function callsOf({ data }: SessionEvent<'assistant/message'>): ToolCallPart[] {

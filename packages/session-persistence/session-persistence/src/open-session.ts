@@ -4,6 +4,7 @@ import { PersistenceError } from './errors.js'
 import { assertFormatVersion, assertHeaderId } from './header.js'
 import { assertSessionId } from './id.js'
 import type { Damage, LazyLog, Lease, SessionBackend, StoredLog } from './port.js'
+import { findRefused, refusedDamage } from './refused-event.js'
 
 /** A session and its store. `flush` and `close` need no `this`. */
 export interface OpenSession {
@@ -20,7 +21,7 @@ export interface OpenReport {
   damage: Damage[]
   /** The events that closed an interrupted turn, already durable. */
   repaired: SessionEvent[]
-  /** A hole, or an event that this build may not ignore, stands behind the session's end: nothing can be appended. */
+  /** A hole, or an event that this build may not ignore or cannot admit, stands behind the session's end: nothing can be appended. */
   readOnly: boolean
 }
 
@@ -40,9 +41,10 @@ export interface OpenOptions extends ResumeOptions {
  * Opens a stored session for work: takes its lease, reads it, closes a turn that was interrupted
  * (durably, before this resolves) and attaches the write-behind.
  *
- * A log with a hole, or with an event of an unknown type that is not `ignorable`, opens read-only up
- * to there, unrepaired and without a lease. Refusals: `SESSION_NOT_FOUND`, `SESSION_LOCKED`,
- * `HEADER_DAMAGED`, `FORMAT_VERSION_UNSUPPORTED`, `SESSION_ID_INVALID`; none of them keeps the lease.
+ * A log with a hole, with an event of an unknown type that is not `ignorable`, or with one that is no
+ * event of a session although its bytes are good, opens read-only up to there, unrepaired and without a
+ * lease. Refusals: `SESSION_NOT_FOUND`, `SESSION_LOCKED`, `HEADER_DAMAGED`, `FORMAT_VERSION_UNSUPPORTED`,
+ * `SESSION_ID_INVALID`, and `SURFACE_INTENT_REQUIRED` of an unmarked log; none of them keeps the lease.
  */
 export async function openSession(
   backend: SessionBackend,
@@ -72,8 +74,14 @@ export function soundPart(events: SessionEvent[]): SessionEvent[] {
 }
 
 /** Reads, repairs and attaches the session of a lease, which the result owns from then on. */
-export function resume(backend: SessionBackend, lease: Lease, options: ResumeOptions): Promise<OpenSession> {
-  return backend.supports.lazyEvents ? resumeLazily(backend, lease, options) : resumeWhole(backend, lease, options)
+export async function resume(backend: SessionBackend, lease: Lease, options: ResumeOptions): Promise<OpenSession> {
+  const resumeSound = backend.supports.lazyEvents ? resumeLazily : resumeWhole
+  try {
+    return await resumeSound(backend, lease, options)
+  } catch (error) {
+    if (error instanceof PersistenceError) throw error
+    return resumeBeforeRefused(backend, lease, error, options)
+  }
 }
 
 /** Attaches a session whose events so far are all durable. */
@@ -127,14 +135,19 @@ async function resumeLazily(backend: SessionBackend, lease: Lease, options: Resu
   if (stop !== undefined) return resumeReadOnly(backend, lease, stop, damage, options)
 
   const closing = closeInterruptedTurn(log.landmarks.open)
-  if (closing.length > 0) await backend.append(lease, log.header, closing)
+  const session = sessionOf(log, options)
+  if (closing.length === 0) return attach(backend, lease, session, { damage, repaired: [], readOnly: false }, options)
+  await backend.append(lease, log.header, closing)
   // The closing events are landmarks themselves, so an interrupted log is looked at once more.
-  const stored = closing.length > 0 ? await readLandmarks(backend, lease) : log
-  const { header, length, landmarks } = stored
-  const load = (from: number, to: number) => stored.load(from, to)
-  const session = Session.resume({ header, length, landmarks, load, ...kernelOptions(options) })
-  const repaired = closing.length > 0 ? [...session.slice(length - closing.length)] : []
-  return attach(backend, lease, session, { damage, repaired, readOnly: false }, options)
+  const closed = sessionOf(await readLandmarks(backend, lease), options)
+  const repaired = [...closed.slice(closed.length - closing.length)]
+  return attach(backend, lease, closed, { damage, repaired, readOnly: false }, options)
+}
+
+function sessionOf(log: LazyLog, options: ResumeOptions): Session {
+  const { header, length, landmarks } = log
+  const load = (from: number, to: number) => log.load(from, to)
+  return Session.resume({ header, length, landmarks, load, ...kernelOptions(options) })
 }
 
 async function readLandmarks(backend: SessionBackend, lease: Lease): Promise<LazyLog> {
@@ -144,10 +157,34 @@ async function readLandmarks(backend: SessionBackend, lease: Lease): Promise<Laz
   return log
 }
 
-/** What stands in the way of reading on: a hole, or (with its `type`) an event that may not be ignored. */
+/** What stands in the way of reading on: a hole, or (with its `type`) an event that may not be ignored, or (with its `refusal`) one that cannot be. */
 interface Stop {
   readonly seq: number
   readonly type?: string
+  readonly refusal?: Error
+}
+
+/**
+ * An event may be what was written and yet be none: then the part before it is opened. An unmarked log is
+ * refused, as nobody may guess its marks. What `error` says counts where no event is to blame.
+ */
+async function resumeBeforeRefused(
+  backend: SessionBackend,
+  lease: Lease,
+  error: unknown,
+  options: ResumeOptions,
+): Promise<OpenSession> {
+  const log = await backend.read(lease.id)
+  if (log === undefined) throw notFound(lease.id)
+  const sound = soundPart(log.events)
+  const refused = findRefused({ header: log.header, seed: sound, ...kernelOptions(options) })
+  if (refused === undefined) throw error
+  const { seq, refusal } = refused
+  if (refusal.code === 'SURFACE_INTENT_REQUIRED') throw refusal
+  const event = sound[seq]!
+  const damage = damageOf(lease, log)
+  if (refusal.code === 'UNKNOWN_EVENT_TYPE') return resumeReadOnly(backend, lease, event, damage, options)
+  return resumeReadOnly(backend, lease, { seq, refusal }, [...damage, refusedDamage(event)], options)
 }
 
 /** The part before `stop`, read whole, as nobody holds the lease that a lazy loader needs. */
@@ -161,13 +198,17 @@ async function resumeReadOnly(
   const log = await backend.read(lease.id, { from: 0, to: stop.seq })
   if (log === undefined) throw notFound(lease.id)
   const session = Session.create({ header: log.header, seed: log.events, ...kernelOptions(options) })
-  session.makeReadOnly(
-    stop.type === undefined
-      ? `the log of "${lease.id}" has a hole at seq ${stop.seq}; mend it into a new session, or fork the part before it`
-      : `event ${stop.seq} of "${lease.id}" is of type "${stop.type}", which this build does not know; update it, or open with acceptUnknown: ["${stop.type}"]`,
-  )
+  session.makeReadOnly(reasonOf(lease.id, stop))
   await lease.release()
   return { session, report: { damage, repaired: [], readOnly: true }, flush: nothing, close: nothing }
+}
+
+function reasonOf(id: string, { seq, type, refusal }: Stop): string {
+  if (refusal !== undefined)
+    return `event ${seq} of "${id}" is none that a session can hold (${refusal.message}); mend it into a new session, or fork the part before it`
+  if (type !== undefined)
+    return `event ${seq} of "${id}" is of type "${type}", which this build does not know; update it, or open with acceptUnknown: ["${type}"]`
+  return `the log of "${id}" has a hole at seq ${seq}; mend it into a new session, or fork the part before it`
 }
 
 function findUnknown(events: readonly SessionEvent[], accepted: readonly string[] = []): Stop | undefined {

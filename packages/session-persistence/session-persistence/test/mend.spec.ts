@@ -255,6 +255,44 @@ describe('planMend', () => {
     expect(surfaceOf(plan.events)).toEqual(['a', 'bc', 'd'])
   })
 
+  it('marks a log that has no marks at all', () => {
+    const log = without([], session => {
+      say(session, 'a')
+      session.append('turn/start', { turn: 1 })
+      say(session, 'b')
+    })
+    const unmarked = log.events.map(({ surfaceOp: _, ...event }) => event as SessionEvent)
+    const plan = planMend('old', { ...log, events: unmarked })!
+    expect([plan.holes, plan.leftOut, surfaceOf(plan.events)]).toEqual([[], [], ['a', 'b']])
+  })
+
+  it.each<[what: string, changed: object]>([
+    ['a time that is none', { time: Number.POSITIVE_INFINITY }],
+    ['a time that JSON loses', { time: -0 }],
+    ['data that JSON loses', { data: { message: userText('b'), turn: -0 } }],
+    ['a member that nobody knows', { note: 1 }],
+    ['a mark that is none', { surfaceOp: null }],
+    ['sources that are none', { sourceEventSeqs: 'a' }],
+    ['ignorable: false', { ignorable: false }],
+  ])('takes an event with %s for lost', (_, changed) => {
+    const log = without([], edited)
+    const odd = log.events.map(event => (event.seq === 1 ? { ...event, ...changed } : event)) as SessionEvent[]
+    const plan = planMend('old', { ...log, events: odd })!
+    expect(plan.holes).toMatchObject([{ from: 1, to: 2, kept: null }])
+    expect(surfaceOf(plan.events)).toEqual(['a', 'bc', 'd'])
+    const behind = planMend('old', { ...log, events: odd.slice(1) })!
+    expect([behind.holes[0], behind.leftOut]).toMatchObject([{ from: 0, to: 1 }, [1]])
+  })
+
+  it('takes a result that no session can hold for lost, and what was settled with it', () => {
+    const log = without([], called)
+    const odd = log.events.map(event =>
+      event.type === 'tool/result' ? { ...event, data: { ...event.data, message: null } } : event,
+    ) as SessionEvent[]
+    const plan = planMend('old', { ...log, events: odd })!
+    expect(surfaceOf(plan.events).filter(text => text.includes('outcome is unknown'))).toHaveLength(2)
+  })
+
   it('gives a valid log with all that is readable and nothing invented, whatever is lost of whatever log', () => {
     for (let seed = 1; seed <= 400; seed++) {
       const random = seededRandom(seed)

@@ -95,6 +95,55 @@ describe('a log with a hole', () => {
   })
 })
 
+describe('an event that no session can hold', () => {
+  /** Event 2 is another one, of good bytes as far as the store can tell. */
+  async function changed(change: object): Promise<{ base: SessionBackend; backends: SessionBackend[] }> {
+    const base = await storing()
+    const read: SessionBackend['read'] = async (id, range) => {
+      const log = await base.read(id, range)
+      const events = log?.events.map(event => (event.seq === 2 ? { ...event, ...change } : event)) as SessionEvent[]
+      return log && { ...log, events }
+    }
+    const whole = over(base, { read })
+    return { base, backends: [whole, lazyMemoryBackend(whole)] }
+  }
+
+  test.each<[code: string, change: object]>([
+    ['NOT_LOSSLESS_JSON', { data: { message: { role: 'user', content: [] }, turn: -0 } }],
+    ['SEED_INVALID', { note: 1 }],
+    ['EVENT_DATA_INVALID', { data: null }],
+    ['PROVENANCE_INVALID', { sourceEventSeqs: [] }],
+    ['SURFACE_RANGE_UNKNOWN', { surfaceOp: { op: 'replace', start: 0, end: 0 }, sourceEventSeqs: [0] }],
+  ])('(%s) opens the part before it, unrepaired, without a lease', async (code, change) => {
+    const { base, backends } = await changed(change)
+    for (const backend of backends) {
+      const { session, report } = await openSession(backend, 'a')
+      expect(session.events).toEqual((await base.read('a', { to: 2 }))?.events)
+      expect(report).toMatchObject({
+        damage: [{ code: 'RECORD_DAMAGED', where: { seq: 2 } }],
+        repaired: [],
+        readOnly: true,
+      })
+      expect(() => session.append('turn/start', { turn: 2 })).toThrow(new RegExp(`SESSION_READ_ONLY.*event 2.*${code}`))
+      expect(await isFree(base, 'a')).toBe(true)
+      expect(await rawLength(base)).toBe(5)
+    }
+  })
+
+  test('is refused where it only has no mark: nobody may guess it', async () => {
+    const { base, backends } = await changed({ surfaceOp: undefined })
+    await expect(openSession(backends[0]!, 'a')).rejects.toMatchObject({ code: 'SURFACE_INTENT_REQUIRED' })
+    expect(await isFree(base, 'a')).toBe(true)
+  })
+
+  test('is not looked for where something else went wrong', async () => {
+    const base = await storing()
+    const lazy = lazyMemoryBackend(base)
+    const open = async () => Promise.reject(boom)
+    await expect(openSession({ ...lazy, open } as SessionBackend, 'a')).rejects.toBe(boom)
+  })
+})
+
 test('what acquire and read found is reported, in that order', async () => {
   const base = await storing(5)
   const torn: Damage = { code: 'RECORD_TORN', where: { offset: 9 }, bytes: 3, kept: 'a.torn-9-1' }
