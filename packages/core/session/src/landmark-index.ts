@@ -12,6 +12,8 @@ export class LandmarkIndex {
     ['step/start', []],
     ['request/header', []],
   ])
+  /** Where a marker was found last. */
+  #found = -1
 
   note(event: SessionEvent): void {
     if (event.type === 'surface/restore' || isSurfaceType(event.type)) this.markers.push(event as SurfaceMarker)
@@ -33,7 +35,10 @@ export class LandmarkIndex {
   }
 
   markerAt(seq: number): SurfaceMarker | undefined {
-    const marker = this.markers[countBelow(this.markers, seq, other => other.seq)]
+    // Events are mostly asked for in order: the next marker is a good guess.
+    const guess = this.#found + 1
+    this.#found = this.markers[guess]?.seq === seq ? guess : countBelow(this.markers, seq, other => other.seq)
+    const marker = this.markers[this.#found]
     return marker?.seq === seq ? marker : undefined
   }
 
@@ -41,8 +46,10 @@ export class LandmarkIndex {
    * Whether an event is what the index says of its place. A turn or step that it does not list is found
    * by nobody, which is no lie; a request header that it does not list would give a wrong request.
    */
-  agreesWith({ seq, type, surfaceOp }: SessionEvent): boolean {
+  agreesWith(event: SessionEvent): boolean {
+    const { seq, type, surfaceOp } = event
     const marker = this.markerAt(seq)
+    if (marker === event) return true
     if (marker !== undefined) return marker.type === type && isSameOp(marker.surfaceOp, surfaceOp)
     const listed = [...this.seqs.keys()].find(key => holds(this.seqs.get(key)!, seq))
     if (listed !== undefined) return listed === type

@@ -15,19 +15,27 @@ export function parseFrozen(text: string, complete?: (value: unknown) => void): 
 }
 
 /** Whether `value` is the result of a `parseFrozen`: lossless JSON, deeply frozen. */
-export function isParsedFrozen(value: object): boolean {
-  return vouched.has(value)
+export function isParsedFrozen(value: unknown): value is object {
+  return vouched.has(value as object)
+}
+
+/** Whether `value` is a list of small whole numbers, as seqs are, in the result of a `parseFrozen`. */
+export function isParsedIndices(value: unknown): value is readonly number[] {
+  return indices.has(value as object)
 }
 
 // --- internal ---
 
 const vouched = new WeakSet<object>()
+/** Lists that may be as long as the log: they are looked through once. */
+const indices = new WeakSet<object>()
 
 /** `level` counts as the seal does, which sees an event's members, never the event: that is level 0. */
 function freezeParsed(container: object, level: number): boolean {
   if (level > MAX_DEPTH) return false
   const values: readonly unknown[] = Array.isArray(container) ? container : Object.values(container)
-  if (values !== container || !areIndices(values)) {
+  if (values === container && areIndices(values)) indices.add(container)
+  else {
     for (let i = 0; i < values.length; i++) {
       const value = values[i]
       if (typeof value === 'number') {

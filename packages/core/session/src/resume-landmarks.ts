@@ -2,6 +2,7 @@ import { SessionError } from './errors.js'
 import type { SessionEvent } from './events.js'
 import { LandmarkIndex, type LandmarkType } from './landmark-index.js'
 import type { SessionLandmarks, SurfaceMarker } from './landmarks.js'
+import { isParsedFrozen } from './parse-frozen.js'
 
 /** The index of a stored log, from what its store says of it. Every refusal here is `SEED_INVALID`. */
 export function indexLandmarks(landmarks: SessionLandmarks, length: number): LandmarkIndex {
@@ -11,11 +12,21 @@ export function indexLandmarks(landmarks: SessionLandmarks, length: number): Lan
     'step/start': landmarks.steps,
     'request/header': landmarks.headers.map(({ seq }) => seq),
   }
-  for (const marker of landmarks.markers) index.markers.push(copyMarker(marker))
-  for (const [type, seqs] of Object.entries(lists)) for (const seq of seqs) index.seqs.get(type)!.push(seq)
-  for (const seqs of [landmarks.markers.map(({ seq }) => seq), ...Object.values(lists)]) checkRising(seqs, length)
-  for (const seq of Object.values(lists).flat()) {
-    if (index.markerAt(seq) !== undefined) failLandmarks(`one thing of event ${seq}`, 'a marker and a start or header')
+  let last = -1
+  for (const marker of landmarks.markers) {
+    checkRising(last, marker.seq, length)
+    last = marker.seq
+    index.markers.push(copyMarker(marker))
+  }
+  for (const [type, seqs] of Object.entries(lists)) {
+    last = -1
+    for (const seq of seqs) {
+      checkRising(last, seq, length)
+      last = seq
+      if (index.markerAt(seq) !== undefined)
+        failLandmarks(`one thing of event ${seq}`, 'a marker and a start or header')
+      index.seqs.get(type)!.push(seq)
+    }
   }
   return index
 }
@@ -37,8 +48,10 @@ export function eachGiven(
 /** What came as visible is what the markers fold to. */
 export function checkVisible(seqs: readonly number[], surface: readonly SessionEvent[]): void {
   if (seqs.length !== surface.length) failLandmarks(`${seqs.length} visible events`, String(surface.length))
-  const wrong = seqs.findIndex((seq, i) => surface[i]?.seq !== seq)
-  if (wrong >= 0) failLandmarks(`event ${seqs[wrong]} at place ${wrong} of the surface`, String(surface[wrong]?.seq))
+  for (let i = 0; i < seqs.length; i++) {
+    if (surface[i]!.seq !== seqs[i])
+      failLandmarks(`event ${seqs[i]} at place ${i} of the surface`, String(surface[i]!.seq))
+  }
 }
 
 /** An event that is read must be what the index said of its place when the log was opened. */
@@ -49,19 +62,15 @@ export function checkAgainst(index: LandmarkIndex, event: SessionEvent): Session
 
 // --- internal ---
 
-function checkRising(seqs: readonly number[], length: number): void {
-  let previous = -1
-  for (const seq of seqs) {
-    if (!isSeqBelow(length, seq) || seq <= previous) {
-      failLandmarks(`rising seqs below ${length}`, `${seq} after ${previous}`)
-    }
-    previous = seq
-  }
+function checkRising(previous: number, seq: number, length: number): void {
+  if (isSeqBelow(length, seq) && seq > previous) return
+  failLandmarks(`rising seqs below ${length}`, `${seq} after ${previous}`)
 }
 
-/** What the surface needs of a marker; the caller keeps no hold on it. */
-function copyMarker({ seq, type, surfaceOp: op }: SurfaceMarker): SurfaceMarker {
-  if (op === 'append') return { seq, type, surfaceOp: op }
+/** What the surface needs of a marker; the caller keeps no hold on it. A frozen event is nobody's to change. */
+function copyMarker(marker: SurfaceMarker): SurfaceMarker {
+  const { seq, type, surfaceOp: op } = marker
+  if (op === 'append') return isParsedFrozen(marker) ? marker : { seq, type, surfaceOp: op }
   if (op?.op !== 'replace' && op?.op !== 'restore') failLandmarks(`a surfaceOp for event ${seq}`, 'none')
   return { seq, type, surfaceOp: { ...op } }
 }

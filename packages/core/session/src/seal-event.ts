@@ -3,7 +3,7 @@ import { SessionError, type SessionErrorCode } from './errors.js'
 import { isKnownType, roleOf } from './event-types.js'
 import type { RestoreOp, SessionEvent, SurfaceOp } from './events.js'
 import type { JsonValue } from './json.js'
-import { isParsedFrozen } from './parse-frozen.js'
+import { isParsedFrozen, isParsedIndices } from './parse-frozen.js'
 
 /** What an event says about the surface and its sources, checked for shape and frozen. */
 interface Marks {
@@ -30,13 +30,13 @@ export function sealEvent(type: string, data: unknown, intent: unknown, seq: num
  * that it must have. Refusals name members; whoever knows where the event stands adds that by `locate`.
  */
 export function sealStored(source: unknown, seq: number, acceptUnknown: ReadonlySet<string>): SessionEvent {
-  if (!isPlainObject(source)) fail('SEED_INVALID', `expected an event object, found ${describe(source)}`)
   const isFrozen = isParsedFrozen(source)
   if (isFrozen && isAsWritten(source, seq)) {
     checkType(source.type, source, acceptUnknown.has(source.type))
     checkData(source.type, source.data)
     return source as unknown as SessionEvent
   }
+  if (!isPlainObject(source)) fail('SEED_INVALID', `expected an event object, found ${describe(source)}`)
   const members = readMembers(source, EVENT_MEMBERS, 'SEED_INVALID')
   const { type, time } = members
   if (typeof type !== 'string') fail('SEED_INVALID', `type: expected a string, found ${describe(type)}`)
@@ -73,19 +73,17 @@ interface AsWritten {
   readonly surfaceOp?: 'append'
 }
 
-const WRITTEN_ORDER = ['seq', 'time', 'type', 'data', 'sourceEventSeqs', 'surfaceOp']
+const WRITTEN_MEMBERS: ReadonlySet<string> = new Set(
+  ['', ',surfaceOp', ',sourceEventSeqs,surfaceOp'].map(marks => `seq,time,type,data${marks}`),
+)
 
 /** Of frozen JSON; what is not plainly so is for the general way to judge. */
 function isAsWritten(source: Members, seq: number): source is AsWritten {
-  const { time, type, data, sourceEventSeqs: sources, surfaceOp } = source
-  if (source.seq !== seq || typeof time !== 'number' || typeof type !== 'string' || data === undefined) return false
-  if (sources !== undefined && !(Array.isArray(sources) && sources.length > 0 && areIndices(sources))) return false
+  const { time, type, sourceEventSeqs: sources, surfaceOp } = source
+  if (source.seq !== seq || typeof time !== 'number' || typeof type !== 'string') return false
+  if (sources !== undefined && !(isParsedIndices(sources) && sources.length > 0)) return false
   if (surfaceOp !== undefined && surfaceOp !== 'append') return false
-  let at = 0
-  for (const key in source) {
-    while (at < WRITTEN_ORDER.length && WRITTEN_ORDER[at] !== key) at++
-  }
-  return at < WRITTEN_ORDER.length
+  return WRITTEN_MEMBERS.has(Object.keys(source).join())
 }
 
 function buildEvent(seq: number, time: number, type: string, data: JsonValue, marks: Marks): SessionEvent {
