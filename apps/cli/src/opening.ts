@@ -30,8 +30,8 @@ export async function reportOpening({ session, report }: OpenSession, { out, sto
 
 function readOnly({ id, length }: Session, damage: readonly Damage[], storeFlag: string): CommandError {
   const name = escapeLine(id)
-  const hasHole = damage.some(({ code }) => code === 'LOG_HOLE')
-  const first = hasHole
+  const isMended = damage.some(({ code, where }) => code === 'LOG_HOLE' || where.seq === length)
+  const first = isMended
     ? `doctor ${name} --fix${storeFlag} writes what can be read into a new session`
     : `doctor ${name}${storeFlag} says why`
   return new CommandError(

@@ -1,5 +1,11 @@
-import { isKnownType, Session, type SessionEvent } from '@palimpsest/session'
-import { assertFormatVersion, type Damage, type SessionBackend } from '@palimpsest/session-persistence'
+import { isKnownType, Session, SessionError, type SessionEvent } from '@palimpsest/session'
+import {
+  assertFormatVersion,
+  type Damage,
+  findRefused,
+  refusedDamage,
+  type SessionBackend,
+} from '@palimpsest/session-persistence'
 import type { Context } from './context.js'
 import { notFound, resolveId } from './session-id.js'
 import { damageLine } from './view/damage.js'
@@ -8,10 +14,10 @@ import { damageLine } from './view/damage.js'
 export interface StoredSession {
   readonly id: string
   readonly backend: SessionBackend
-  /** The events before the first hole. */
+  /** The events before the first hole, or before the first event that no session can hold. */
   readonly session: Session
   readonly damage: readonly Damage[]
-  /** There are events behind the session's end, which a hole parts from it. */
+  /** There are events behind the session's end, which these part from it. */
   readonly isHoled: boolean
 }
 
@@ -29,7 +35,12 @@ export async function readStored(context: Context, given: string | undefined): P
 
 /** The same without a word of what is found. */
 export async function openForLook(backend: SessionBackend, id: string): Promise<Opened> {
-  return (await look(backend, id)) ?? (await readWhole(backend, id))
+  try {
+    return (await look(backend, id)) ?? (await readWhole(backend, id))
+  } catch (error) {
+    if (!(error instanceof SessionError)) throw error
+    return readBeforeRefused(backend, id, error)
+  }
 }
 
 /** What is wrong beyond a tail that nobody had been promised. */
@@ -53,14 +64,26 @@ async function look(backend: SessionBackend, id: string): Promise<Opened | undef
 }
 
 async function readWhole(backend: SessionBackend, id: string): Promise<Opened> {
+  const { header, seed, length, damage, acceptUnknown } = await readSeed(backend, id)
+  return { session: Session.create({ header, seed, acceptUnknown }), damage, isHoled: seed.length < length }
+}
+
+/** What `error` says counts where no event is to blame. */
+async function readBeforeRefused(backend: SessionBackend, id: string, error: SessionError): Promise<Opened> {
+  const { header, seed, damage, acceptUnknown } = await readSeed(backend, id)
+  const refused = findRefused({ header, seed, acceptUnknown })
+  if (refused === undefined || refused.refusal.code === 'SURFACE_INTENT_REQUIRED') throw error
+  const session = Session.create({ header, seed: seed.slice(0, refused.seq), acceptUnknown })
+  return { session, damage: [...damage, refusedDamage(seed[refused.seq]!)], isHoled: true }
+}
+
+async function readSeed(backend: SessionBackend, id: string) {
   const log = await backend.read(id)
   if (log === undefined) throw notFound(id)
-  const { header, events, length, damage } = log
-  assertFormatVersion(header)
-  const jump = events.findIndex((event, index) => event.seq !== index)
-  const seed = jump === -1 ? events : events.slice(0, jump)
-  const session = Session.create({ header, seed, acceptUnknown: unknownTypes(seed) })
-  return { session, damage, isHoled: seed.length < length }
+  assertFormatVersion(log.header)
+  const jump = log.events.findIndex((event, index) => event.seq !== index)
+  const seed = jump === -1 ? log.events : log.events.slice(0, jump)
+  return { ...log, seed, acceptUnknown: unknownTypes(seed) }
 }
 
 function unknownTypes(events: readonly SessionEvent[]): string[] {

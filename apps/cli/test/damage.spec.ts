@@ -93,6 +93,32 @@ describe('a log with a hole', () => {
   })
 })
 
+describe('an event of good bytes that no session can hold', () => {
+  it('is shown up to there, goes on from there as a fork, and is mended', async () => {
+    const { directory, file } = await storeWith('odd', fillStory)
+    const all = lines(file)
+    const at = all.findIndex(line => line.startsWith('{"seq":3,'))
+    const [head] = all[at]!.split(',"crc":')
+    all[at] = sealed(head!.replace('"temperature":0', '"temperature":-0')).trimEnd()
+    writeFileSync(file, all.join('\n'))
+    const bytes = readFileSync(file)
+
+    const show = await palimpsest(['show', 'odd', '--store', directory])
+    expect(show).toMatchObject({ code: 1, stderr: expect.stringContaining('RECORD_DAMAGED at seq 3') })
+    expect(show.stdout).toContain('read the file')
+    const doctor = await palimpsest(['doctor', 'odd', '--store', directory])
+    expect(doctor).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/NOT_LOSSLESS_JSON.*event 3.*doctor odd --fix/),
+    })
+    const fork = await palimpsest(['fork', 'odd', '--at', '3', '--json', '--store', directory])
+    expect(fork.code).toBe(0)
+    const fixed = await palimpsest(['doctor', 'odd', '--fix', '--json', '--store', directory])
+    expect(JSON.parse(fixed.stdout)).toMatchObject({ holes: [{ from: 3, to: 4 }], leftOut: [] })
+    expect(readFileSync(file).equals(bytes)).toBe(true)
+  })
+})
+
 describe('a bad end or beginning', () => {
   it('reports a torn tail, and shows what is whole', async () => {
     const { directory, file } = await storeWith('torn', fillStory)

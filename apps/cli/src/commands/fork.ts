@@ -39,6 +39,7 @@ async function fork(context: Context, given: string, { at, id }: { at?: string; 
     `${out.colors.bold(escapeLine(session.id))} shares the first ${counted(shared, 'event')} of ${escapeLine(parent)}.`,
   )
   if (report.repaired.length > 0) out.line(`Its open turn was closed with ${counted(report.repaired.length, 'event')}.`)
-  out.line(`Go on: palimpsest resume ${session.id} "task"${storeFlag}`)
+  if (report.readOnly) out.line(`It cannot go on: palimpsest doctor ${session.id}${storeFlag} says why`)
+  else out.line(`Go on: palimpsest resume ${session.id} "task"${storeFlag}`)
   return EXIT.ok
 }

@@ -65,15 +65,21 @@ export class LogCheck {
     if (bad < 0) return dense
     const { code, message } = describeFailure(refusalOf([dense[bad]!]))
     const { seq } = dense[bad]!
-    this.findings.push({ code, message: message.replace(/^seed\[0\]/, `event ${seq}`), seq })
+    this.#refuse({ code, message: message.replace(/^seed\[0\]/, `event ${seq}`), seq })
     return dense.slice(0, bad)
+  }
+
+  #refuse({ message, ...finding }: Finding): void {
+    const { id, storeFlag } = this.#name
+    const fix = `palimpsest doctor ${id} --fix${storeFlag} writes what can be kept into a new session`
+    this.findings.push({ ...finding, message: `${message}; ${fix}` })
   }
 
   #check(event: SessionEvent): void {
     if (this.#isOver) return
     const fault = this.#surface.add(event)
     if (fault !== undefined) {
-      this.findings.push(fault)
+      this.#refuse(fault)
       this.#isOver = true
       return
     }
