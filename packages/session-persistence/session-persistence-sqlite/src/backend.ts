@@ -125,12 +125,12 @@ class SqliteBackend implements SessionBackend {
   async open(lease: Lease): Promise<LazyLog | undefined> {
     const own = this.#own(lease)
     own.assertUsable()
-    return coded(own.id, () => this.#connection.read(db => openLog(db, own)))
+    return coded(own.id, () => openLog(own))
   }
 
   async look(id: string): Promise<LazyLog | undefined> {
     assertSessionId(id)
-    return coded(id, () => this.#connection.read(db => openLog(db, { connection: this.#connection, id })))
+    return coded(id, () => openLog({ connection: this.#connection, id }))
   }
 
   async scan(id: string, onEvents: (events: SessionEvent[]) => void | Promise<void>): Promise<ScannedLog | undefined> {

@@ -1,17 +1,19 @@
-import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { crc32, gunzipSync } from 'node:zlib'
+import { cutBlock, encodeBlock, LARGEST_BLOCK, type PlainText } from './block.js'
 import type { Handle } from './handle.js'
 
 /**
  * Compresses texts that were stored plain, several to a block: they are read together, and what they have
- * in common is kept once. Gives by how many bytes the store grows, a negative number.
+ * in common is kept once. `crcs` says what each must be: one that is not stays as it is, for a reader to
+ * find. Gives by how many bytes the store grows, a negative number.
  */
-export function packTexts(db: Handle, ids: Iterable<number>): number {
+export function packTexts(db: Handle, crcs: ReadonlyMap<number, number>): number {
   let growth = 0
   let block: PlainText[] = []
   let size = 0
-  for (const id of new Set(ids)) {
+  for (const [id, crc] of crcs) {
     const body = db.rows<[Buffer | null]>('SELECT body FROM texts WHERE id = ?').get(id)?.[0]
-    if (!Buffer.isBuffer(body)) continue
+    if (!Buffer.isBuffer(body) || crc32(body) !== crc) continue
     if (size + body.length > LARGEST_BLOCK) {
       growth += writeBlock(db, block)
       block = []
@@ -24,13 +26,11 @@ export function packTexts(db: Handle, ids: Iterable<number>): number {
 }
 
 /** `undefined` where it is gone. Throws where its block is damaged. */
-export function readText(db: Handle, id: number): string | undefined {
-  const sql = 'SELECT body, block, at, size FROM texts WHERE id = ?'
-  const row = db.rows<[Buffer | null, number, number, number]>(sql).get(id)
+export function readText(db: Handle, id: number): Buffer | undefined {
+  const row = db.rows<[Buffer | null, number]>('SELECT body, block FROM texts WHERE id = ?').get(id)
   if (row === undefined) return undefined
-  const [body, block, at, size] = row
-  if (Buffer.isBuffer(body)) return body.toString()
-  return readBlock(db, block).toString('utf8', at, at + size)
+  const [body, block] = row
+  return Buffer.isBuffer(body) ? body : readBlock(db, block).get(id)
 }
 
 /** With its block, once no other text lies there. */
@@ -43,39 +43,31 @@ export function deleteText(db: Handle, id: number): void {
 
 // --- internal ---
 
-interface PlainText {
-  readonly id: number
-  readonly body: Buffer
-}
-
-/** Reading one text inflates its whole block. A larger text has a block to itself. */
-const LARGEST_BLOCK = 64 * 1024
 /** So many inflated blocks are kept at hand. */
 const KEPT_BLOCKS = 4
 
 function writeBlock(db: Handle, texts: readonly PlainText[]): number {
   if (texts.length === 0) return 0
-  const plain = Buffer.concat(texts.map(({ body }) => body))
-  // A large block is compressed in a hurry: the event loop waits for it.
-  const body = deflateRawSync(plain, { level: plain.length > LARGEST_BLOCK ? 1 : 6 })
-  if (body.length >= plain.length) return 0
+  const plainSize = texts.reduce((sum, { body }) => sum + body.length, 0)
+  const body = encodeBlock(texts)
+  if (body.length >= plainSize) return 0
   const { lastInsertRowid: block } = db.run('INSERT INTO blocks (body) VALUES (?)', body)
-  let at = 0
   for (const { id, body: text } of texts) {
-    db.run('UPDATE texts SET body = NULL, block = ?, at = ?, size = ? WHERE id = ?', block, at, text.length, id)
-    at += text.length
+    db.run('UPDATE texts SET body = NULL, block = ?, size = ? WHERE id = ?', block, text.length, id)
   }
-  return body.length - plain.length
+  return body.length - plainSize
 }
 
-function readBlock(db: Handle, id: number): Buffer {
+function readBlock(db: Handle, id: number): ReadonlyMap<number, Buffer> {
   const { blocks } = db
   const known = blocks.get(id)
   if (known !== undefined) return known
   const body = db.rows<[Buffer]>('SELECT body FROM blocks WHERE id = ?').get(id)?.[0]
-  const plain = inflateRawSync(body!)
-  if (plain.length > LARGEST_BLOCK) return plain
+  const plain = gunzipSync(body!)
+  const texts = new Map<number, Buffer>()
+  cutBlock(plain, 0, (text, from, to) => texts.set(text, plain.subarray(from, to)))
+  if (plain.length > 2 * LARGEST_BLOCK) return texts
   if (blocks.size >= KEPT_BLOCKS) blocks.delete(blocks.keys().next().value!)
-  blocks.set(id, plain)
-  return plain
+  blocks.set(id, texts)
+  return texts
 }

@@ -13,8 +13,8 @@ const OLDEST_SQLITE = '3.51.3'
 /** An open database of ours: journal, synchronous mode and schema are what they must be. */
 export class Handle {
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>()
-  /** Inflated blocks of texts, by id; for `blocks.ts`. A block never changes. */
-  readonly blocks = new Map<number, Buffer>()
+  /** Inflated blocks, their texts by id; for `blocks.ts`. A block never changes. */
+  readonly blocks = new Map<number, ReadonlyMap<number, Buffer>>()
   /** Whether every session is in the index of ids, once somebody has looked; for `session-row.ts`. */
   isIndexSound: boolean | undefined
   readonly #begin: Database.Statement

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import {
   foldSurface,
   isKnownType,
@@ -9,10 +10,11 @@ import {
 } from '@palimpsest/session'
 import type { Part } from './chain.js'
 import type { Handle } from './handle.js'
+import { type FetchedTexts, fetchTexts, inflateTexts } from './many-texts.js'
 import { COLUMNS, decodeRow, type EventRow, isSoundRow, opOf, typeOf } from './record.js'
 import { readEvents } from './scan.js'
 import { placeOf } from './schema.js'
-import { restoreTexts } from './texts.js'
+import { putTexts, type TextEntry } from './texts.js'
 
 /** What opening needs of the log, as the port wants it. */
 export interface FoundLandmarks {
@@ -27,22 +29,31 @@ export function isLandmark(type: string): boolean {
 
 /** The landmarks of a log that was read whole. */
 export function landmarksIn(events: readonly SessionEvent[]): FoundLandmarks {
-  const found = new Landmarks()
-  for (const event of events) if (isLandmark(event.type)) found.add(event, () => event)
-  return found.result(from => events.slice(from))
+  const found = new Landmarks<SessionEvent>()
+  for (const event of events) if (isLandmark(event.type)) found.add(event, event, event.ignorable === true)
+  const lastTurn = found.openTurn()
+  return found.result(found.visible(), found.headers, event => event as SurfaceMarker, {
+    open: lastTurn === undefined ? [] : events.slice(lastTurn),
+  })
+}
+
+/** The landmarks as a snapshot had them, still without their large texts. */
+export interface FetchedLandmarks {
+  /** Rejects where a text is damaged, without saying which. */
+  complete(): Promise<FoundLandmarks>
 }
 
 /**
  * The landmarks below `length`, read through their index. `undefined` where it does not give exactly
  * `count` sound ones: then the log itself must be read.
  */
-export function readLandmarks(
+export function fetchLandmarks(
   db: Handle,
   parts: readonly Part[],
   length: number,
   count: number,
-): FoundLandmarks | undefined {
-  const found = new Landmarks()
+): FetchedLandmarks | undefined {
+  const found = new Landmarks<EventRow>()
   let seen = 0
   for (const { key, from, to } of parts) {
     let next = placeOf(key, from)
@@ -51,10 +62,20 @@ export function readLandmarks(
       if (!(place >= next) || !isSoundRow(row, key) || !isLandmark(row[2])) return undefined
       next = place + 1
       seen += 1
-      found.addRow(db, row)
+      found.add(row, { seq: row[0], type: typeOf(row[2]), surfaceOp: opOf(row[5]) }, row[6] !== null)
     }
   }
-  return seen === count ? found.result(from => readEvents(db, parts, from, length)) : undefined
+  if (seen !== count) return undefined
+  const visible = found.visible()
+  const texts = new RowTexts(db, [...visible, ...found.headers])
+  const lastTurn = found.openTurn()
+  const open = lastTurn === undefined ? [] : readEvents(db, parts, lastTurn, length)
+  const complete = async () => {
+    await texts.inflate()
+    const decode = (row: EventRow) => decodeFrozen(row, texts)
+    return found.result(visible.map(decode), found.headers.map(decode), sourcedMarker, { open })
+  }
+  return { complete }
 }
 
 /** How many landmarks lie below `length`, as the index has it. */
@@ -85,66 +106,108 @@ const WITHIN = 'FROM events INDEXED BY landmarks WHERE landmark IS NOT NULL AND 
 const LANDMARKS = `SELECT ${COLUMNS} ${WITHIN} ORDER BY place`
 const COUNT = `SELECT count(*) ${WITHIN}`
 
-class Landmarks {
-  /** Still without their sources. */
+/** What a landmark is known by: enough of a marker, still without its sources. */
+interface Mark {
+  readonly seq: number
+  readonly type: string
+  readonly surfaceOp?: SessionEvent['surfaceOp']
+}
+
+/** Sorts landmarks by what they are for, as events or as rows. */
+class Landmarks<T> {
+  readonly headers: T[] = []
   readonly #markers: SurfaceMarker[] = []
-  readonly #headers: SessionLandmarks['headers'][number][] = []
+  /** What the markers were made of, by seq. */
+  readonly #items = new Map<number, T>()
   readonly #turns: number[] = []
   readonly #steps: number[] = []
   readonly #unknown: { seq: number; type: string }[] = []
-  /** How to get the whole event of a marker, by seq. */
-  readonly #events = new Map<number, () => SessionEvent>()
-  /** How to get a marker with its sources, by seq, where it has some. */
-  readonly #sources = new Map<number, () => SurfaceMarker>()
   #turnEnd = -1
 
-  add(event: SessionEvent, whole: () => SessionEvent): void {
-    this.#note(event.seq, event.type, event.ignorable === true, () => event as SurfaceMarker, whole)
+  add(item: T, mark: Mark, ignorable: boolean): void {
+    const { seq, type } = mark
+    if (type === 'request/header') this.headers.push(item)
+    else if (type === 'turn/start') this.#turns.push(seq)
+    else if (type === 'turn/end') this.#turnEnd = seq
+    else if (type === 'step/start') this.#steps.push(seq)
+    else if (type === 'surface/restore' || isSurfaceType(type)) {
+      this.#markers.push(mark as SurfaceMarker)
+      this.#items.set(seq, item)
+    } else if (!ignorable && !isKnownType(type)) this.#unknown.push({ seq, type })
   }
 
-  addRow(db: Handle, row: EventRow): void {
-    const [seq, , stored, , sources, op, ignorable] = row
-    const type = typeOf(stored)
-    const marker = () => ({ seq, type, surfaceOp: opOf(op) }) as SurfaceMarker
-    if (sources !== null) this.#sources.set(seq, () => ({ ...marker(), sourceEventSeqs: JSON.parse(sources) }))
-    this.#note(seq, type, ignorable !== null, marker, () => decodeFrozen(db, row))
+  /** In surface order. */
+  visible(): T[] {
+    return foldSurface(this.#markers).map(seq => this.#items.get(seq)!)
   }
 
-  result(readFrom: (seq: number) => SessionEvent[]): FoundLandmarks {
-    const surface = foldSurface(this.#markers).map(seq => this.#events.get(seq)!())
-    // A visible event brings its sources along; those of the others are read for themselves.
+  /** Where the last turn begins, if it has no end. */
+  openTurn(): number | undefined {
+    const last = this.#turns.at(-1)
+    return last !== undefined && last > this.#turnEnd ? last : undefined
+  }
+
+  /** A visible event brings its sources along; those of the others come from `markerOf`. */
+  result(
+    surface: readonly SessionEvent[],
+    headers: readonly SessionEvent[],
+    markerOf: (item: T) => SurfaceMarker,
+    { open }: Pick<SessionLandmarks, 'open'>,
+  ): FoundLandmarks {
     const visible = new Map(surface.map(event => [event.seq, event as SurfaceMarker]))
-    const markers = this.#markers.map(marker => visible.get(marker.seq) ?? this.#sources.get(marker.seq)?.() ?? marker)
-    const lastTurn = this.#turns.at(-1) ?? -1
-    const open = lastTurn > this.#turnEnd ? readFrom(lastTurn) : []
+    const markers = this.#markers.map(({ seq }) => visible.get(seq) ?? markerOf(this.#items.get(seq)!))
     const landmarks = {
       markers,
       surface,
-      headers: this.#headers,
+      headers: headers as SessionLandmarks['headers'],
       turns: this.#turns,
       steps: this.#steps,
       open,
     }
     return { landmarks, unknown: this.#unknown }
   }
+}
 
-  #note(seq: number, type: string, ignorable: boolean, marker: () => SurfaceMarker, whole: () => SessionEvent): void {
-    if (type === 'request/header') this.#headers.push(whole() as SessionLandmarks['headers'][number])
-    else if (type === 'turn/start') this.#turns.push(seq)
-    else if (type === 'turn/end') this.#turnEnd = seq
-    else if (type === 'step/start') this.#steps.push(seq)
-    else if (type === 'surface/restore' || isSurfaceType(type)) {
-      this.#markers.push(marker())
-      this.#events.set(seq, whole)
-    } else if (!ignorable && !isKnownType(type)) this.#unknown.push({ seq, type })
+/** The large texts of some rows: fetched when this is made, within a snapshot, there once they are inflated. */
+class RowTexts {
+  readonly #entries = new Map<number, readonly TextEntry[]>()
+  readonly #crcs = new Map<number, number>()
+  readonly #fetched: FetchedTexts
+  #texts: ReadonlyMap<number, string> = new Map()
+
+  constructor(db: Handle, rows: readonly EventRow[]) {
+    for (const [seq, , , , , , , texts] of rows) {
+      if (texts === null) continue
+      const entries: readonly TextEntry[] = JSON.parse(texts)
+      this.#entries.set(seq, entries)
+      for (const [, id, crc] of entries) this.#crcs.set(id, crc)
+    }
+    this.#fetched = fetchTexts(db, this.#crcs.keys())
+  }
+
+  async inflate(): Promise<void> {
+    this.#texts = await inflateTexts(this.#fetched, (id, body) => crc32(body) === this.#crcs.get(id))
+  }
+
+  putInto(event: SessionEvent): void {
+    const entries = this.#entries.get(event.seq)
+    if (entries !== undefined) putTexts(event, entries, this.#textOf)
+  }
+
+  readonly #textOf = ([, id]: TextEntry): string => {
+    const text = this.#texts.get(id)
+    if (text === undefined) throw new Error(`text ${id} is gone or damaged`)
+    return text
   }
 }
 
+function sourcedMarker([seq, , type, , sources, op]: EventRow): SurfaceMarker {
+  const marker = { seq, type: typeOf(type), surfaceOp: opOf(op) }
+  return (sources === null ? marker : { ...marker, sourceEventSeqs: JSON.parse(sources) }) as SurfaceMarker
+}
+
 /** The event of a sound row, whole and frozen. Each column is parsed for itself: none can say what another one holds. */
-function decodeFrozen(db: Handle, row: EventRow): SessionEvent {
-  const event = parseFrozen('{}', empty => {
-    const decoded = Object.assign(empty as SessionEvent, decodeRow(row))
-    if (row[7] !== null) restoreTexts(db, decoded, row[7])
-  })
+function decodeFrozen(row: EventRow, texts: RowTexts): SessionEvent {
+  const event = parseFrozen('{}', empty => texts.putInto(Object.assign(empty as SessionEvent, decodeRow(row))))
   return event as SessionEvent
 }

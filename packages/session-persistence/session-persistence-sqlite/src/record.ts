@@ -19,6 +19,9 @@ export type EventRow = [
   crc: number,
 ]
 
+/** Half of a surrogate pair, which has no UTF-8 form. */
+export const LONE_SURROGATE = /\p{Surrogate}/u
+
 /** The checksum as a line of the JSONL store has it: eight lower-case hex digits. */
 export function crcText(crc: number): string {
   return crc.toString(16).padStart(8, '0')
@@ -95,8 +98,6 @@ export function bytesOfRow(row: EventRow): number {
 // --- internal ---
 
 const APPEND = '"append"'
-/** Half of a surrogate pair, which has no UTF-8 form. */
-const LONE_SURROGATE = /\p{Surrogate}/u
 /** Place, seq, time, crc, and what SQLite adds to a row. */
 const FIXED_BYTES = 32
 

@@ -67,7 +67,6 @@ export const SCHEMA: readonly string[] = [
   hash BLOB NOT NULL UNIQUE,
   body BLOB,
   block INTEGER,
-  at INTEGER,
   size INTEGER
 )`,
   'CREATE INDEX texts_by_block ON texts (block) WHERE block IS NOT NULL',

@@ -1,0 +1,47 @@
+import { gzipSync } from 'node:zlib'
+
+/** Reading one text inflates its whole block: so many bytes, but for a text that is larger and has one to itself. */
+export const LARGEST_BLOCK = 64 * 1024
+
+export interface PlainText {
+  readonly id: number
+  readonly body: Buffer
+}
+
+/**
+ * A block is a gzip member, so that many in a row inflate as one, checked on the way. What it holds says
+ * itself whose it is: first a line of JSON, `[id, bytes, id, bytes, …]`, then the texts.
+ */
+export function encodeBlock(texts: readonly PlainText[]): Buffer {
+  const line = `${JSON.stringify(texts.flatMap(({ id, body }) => [id, body.length]))}\n`
+  const plain = Buffer.concat([Buffer.from(line), ...texts.map(({ body }) => body)])
+  // A large block is compressed in a hurry: the event loop waits for it.
+  return gzipSync(plain, { level: plain.length > 2 * LARGEST_BLOCK ? 1 : 6 })
+}
+
+/** Names the texts of an inflated block that begins at `at`, and where they lie. Gives where it ends; throws on what no block is. */
+export function cutBlock(plain: Buffer, at: number, onText: (id: number, from: number, to: number) => void): number {
+  const end = plain.indexOf(NEWLINE, at)
+  const list = JSON.parse(plain.toString('latin1', at, end)) as number[]
+  let from = end + 1
+  for (let i = 0; i < list.length; i += 2) {
+    const to = from + list[i + 1]!
+    if (!(to >= from && to <= plain.length)) throw new Error(`text ${list[i]} lies outside of its block`)
+    onText(list[i]!, from, to)
+    from = to
+  }
+  return from
+}
+
+/** How much a block inflates to, as it says itself. */
+export function sizeOfBlock(body: Buffer): number {
+  const size = body.readUInt32LE(body.length - 4)
+  if (size > body.length * LARGEST_RATIO) throw new Error(`a block of ${body.length} bytes cannot hold ${size}`)
+  return size
+}
+
+// --- internal ---
+
+const NEWLINE = 10
+/** More than this deflate never saves. */
+const LARGEST_RATIO = 1032

@@ -1,0 +1,82 @@
+import { isAscii } from 'node:buffer'
+import { gunzip } from 'node:zlib'
+import { cutBlock, sizeOfBlock } from './block.js'
+import type { Handle } from './handle.js'
+
+/** Texts as a snapshot had them, still to be inflated. */
+export interface FetchedTexts {
+  readonly plain: readonly (readonly [id: number, body: Buffer])[]
+  readonly blocks: readonly Buffer[]
+}
+
+/** Many texts at once, and whatever lies in the same blocks. What is not there is not among them. */
+export function fetchTexts(db: Handle, ids: Iterable<number>): FetchedTexts {
+  const list = JSON.stringify([...new Set(ids)])
+  return {
+    plain: db.rows<[number, Buffer]>(PLAIN).all(list),
+    blocks: db
+      .rows<[Buffer]>(BLOCKS)
+      .all(list)
+      .map(([body]) => body),
+  }
+}
+
+/**
+ * Inflates them in the thread pool, some MB at a time; blocks are checked there. `isPlain` says of the others
+ * whether they are what they must be. Rejects where anything is damaged, without saying what.
+ */
+export async function inflateTexts(
+  { plain, blocks }: FetchedTexts,
+  isPlain: (id: number, body: Buffer) => boolean,
+): Promise<ReadonlyMap<number, string>> {
+  const texts = new Map<number, string>()
+  for (const [id, body] of plain) if (isPlain(id, body)) texts.set(id, body.toString())
+  for (const batch of await Promise.all(batchesOf(blocks).map(inflateBatch))) takeTexts(texts, batch)
+  return texts
+}
+
+// --- internal ---
+
+const WANTED = 'SELECT value FROM json_each(?)'
+const PLAIN = `SELECT id, body FROM texts WHERE id IN (${WANTED}) AND body IS NOT NULL`
+const BLOCKS = `SELECT body FROM blocks WHERE id IN (SELECT block FROM texts WHERE id IN (${WANTED})) ORDER BY id`
+
+/** What inflates to about so much goes to the thread pool as one, and is held as long as one text of it is. */
+const BATCH_SIZE = 1024 * 1024
+
+interface Batch {
+  readonly blocks: Buffer[]
+  size: number
+}
+
+function batchesOf(blocks: readonly Buffer[]): Batch[] {
+  const batches: Batch[] = []
+  for (const body of blocks) {
+    const size = sizeOfBlock(body)
+    const last = batches.at(-1)
+    if (last !== undefined && last.size + size <= BATCH_SIZE) {
+      last.blocks.push(body)
+      last.size += size
+    } else batches.push({ blocks: [body], size })
+  }
+  return batches
+}
+
+function inflateBatch({ blocks, size }: Batch): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    // A chunk with room to spare: one that comes out full makes zlib go on into another one.
+    gunzip(Buffer.concat(blocks), { chunkSize: size + 64, maxOutputLength: size }, (error, plain) => {
+      if (error === null && plain.length === size) resolve(plain)
+      else reject(error ?? new Error(`expected ${size} bytes of inflated texts, found ${plain.length}`))
+    })
+  })
+}
+
+/** Of ASCII the texts are slices of one string, which costs next to nothing; others are decoded one by one. */
+function takeTexts(texts: Map<number, string>, batch: Buffer): void {
+  const whole = isAscii(batch) ? batch.toString('latin1') : undefined
+  const take = (id: number, from: number, to: number) => {
+    texts.set(id, whole === undefined ? batch.toString('utf8', from, to) : whole.slice(from, to))
+  }
+  for (let at = 0; at < batch.length; ) at = cutBlock(batch, at, take)
+}
