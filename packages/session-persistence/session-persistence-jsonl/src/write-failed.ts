@@ -2,10 +2,24 @@ import { PersistenceError } from '@palimpsest/session-persistence'
 
 /** What a caller hears of an error of the file system: never the raw one, which is the cause. */
 export function writeFailed(id: string, cause: unknown): PersistenceError {
-  const reason = cause instanceof Error ? cause.message : String(cause)
+  const reason = (cause instanceof Error ? cause.message : String(cause)).replace(/^E[A-Z0-9]+: /, '')
+  const advice = ADVICE[(cause as NodeJS.ErrnoException | undefined)?.code ?? ''] ?? 'make room or mend the device'
   return new PersistenceError(
     'WRITE_FAILED',
-    `session "${id}": expected the file system to do what it was asked, found: ${reason}; make room or mend the device, then open the session again`,
+    `session "${id}": expected the file system to do what it was asked, found: ${reason}; ${advice}, then open the session again`,
     { cause },
   )
+}
+
+// --- internal ---
+
+const MAY_NOT = 'let this user read and write the folder of the store and its files'
+const TOO_MANY = 'close some, or raise the limit'
+
+const ADVICE: Readonly<Record<string, string>> = {
+  EACCES: MAY_NOT,
+  EPERM: MAY_NOT,
+  EROFS: 'make it writable, or copy the store to where it may be written',
+  EMFILE: TOO_MANY,
+  ENFILE: TOO_MANY,
 }

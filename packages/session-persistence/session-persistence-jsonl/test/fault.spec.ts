@@ -180,6 +180,24 @@ test('a write that fails takes its half off again', async () => {
   await close()
 })
 
+test.each([
+  ['EROFS', /make it writable/],
+  ['EMFILE', /raise the limit/],
+  ['ENOSPC', /make room/],
+] as const)(
+  'an error of the file system (%s) is told in words, with what to do, and is itself the cause',
+  async (code, advice) => {
+    const { disk } = faultyDisk({ at: 1, code, calls: ['openSync'], isLasting: true })
+    const error = await openStore(newDirectory(), disk)
+      .acquire('s')
+      .catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'WRITE_FAILED', cause: { code } })
+    const { message } = error as PersistenceError
+    expect(message).toMatch(advice)
+    expect(message).not.toContain(code)
+  },
+)
+
 test('links that the file system does not have are replaced by copies', async () => {
   const directory = newDirectory()
   const { state, fs } = switchable(['linkSync'], 'EPERM')
