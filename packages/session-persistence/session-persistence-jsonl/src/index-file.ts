@@ -1,9 +1,9 @@
 import { isSurfaceType } from '@palimpsest/session'
 import { closeFile, type Disk, isErrno, O_RDONLY, openFile, readFully } from './disk.js'
-import { readLines } from './lines.js'
-import { type Crc, crcText, decodeRecord, type RecordBuffer } from './record.js'
+import { type ReadAt, readLines } from './lines.js'
+import { type Crc, crcText, decodeRecord, NEWLINE, type RecordBuffer } from './record.js'
 import type { Place, PlacedMarker } from './stretch.js'
-import { OFFSET_EVERY, Stretch } from './stretch.js'
+import { firstBlock, Stretch } from './stretch.js'
 
 /** Smaller logs are always scanned whole. */
 export const INDEX_FROM_BYTES = 256 * 1024
@@ -14,6 +14,13 @@ export interface StoredIndex {
   readonly stretches: Stretch[]
   /** How much of the file could be used; what follows is overwritten. */
   readonly bytes: number
+}
+
+/** The log that an index has to be of: the crc of its header line, the seq and the offset of its first record. */
+export interface IndexedLog {
+  readonly header: Crc
+  readonly base: number
+  readonly offset: number
 }
 
 /** The line of one stretch. `header` is the crc of the log's header line: an index of another log is no use. */
@@ -41,36 +48,53 @@ export function addCheckpoint(buffer: RecordBuffer, stretch: Stretch, header: Cr
 }
 
 /**
- * The stretches that an index holds for the log whose header line has the crc `header` and whose first
- * record has the seq `base` and the offset `offset`. Reads up to the first line that does not fit;
- * says nothing about whether the log still is what the index was made from.
+ * The stretches that an index holds for a log. Reads up to the first line that does not fit; says nothing
+ * about whether the log still is what the index was made from.
  */
-export function readIndex(disk: Disk, path: string, header: Crc, base: number, offset: number): StoredIndex {
+export function readIndex(disk: Disk, path: string, log: IndexedLog): StoredIndex {
+  return usingIndex(disk, path, read => parseIndex(read, log)) ?? { stretches: [], bytes: 0 }
+}
+
+/**
+ * The last stretch alone, from the end of the file: enough for who wants the end of the log. `undefined`
+ * where that line does not fit; whether those before it lead up to it is not looked at.
+ */
+export function readNewest(disk: Disk, path: string, log: IndexedLog): { stretch: Stretch; bytes: number } | undefined {
+  return usingIndex(disk, path, (read, size) => {
+    const line = lastLine(read, size)
+    const record = line && decodeRecord(line.buffer, line.start, line.end)
+    if (record === undefined) return undefined
+    const point = record.value as Checkpoint
+    if (!(point.from >= log.base && point.offset >= log.offset)) return undefined
+    const before = new Stretch(log.base, point.from, point.offset, { lastOffset: 0, lastCrc: log.header })
+    const stretch = planStretch(point, before, log.header)
+    return stretch && { stretch, bytes: line!.bytes }
+  })
+}
+
+// --- internal ---
+
+/** Most checkpoints are shorter. */
+const TAIL_BYTES = 16 * 1024
+
+/** Only a cache: one that cannot be read is as good as absent. */
+function usingIndex<T>(disk: Disk, path: string, use: (read: ReadAt, size: number) => T): T | undefined {
   const fd = openIndex(disk, path)
-  if (fd === undefined) return { stretches: [], bytes: 0 }
+  if (fd === undefined) return undefined
   try {
-    const { ino, size, mtimeMs } = disk.fstatSync(fd)
-    const key = [path, ino, size, mtimeMs, header, base, offset].join()
-    if (lastRead?.key !== key) lastRead = { key, index: parseIndex(disk, fd, header, base, offset) }
-    return { ...lastRead.index, stretches: [...lastRead.index.stretches] }
+    return use((into, at) => readFully(disk, fd, into, at), disk.fstatSync(fd).size)
   } catch {
-    // Only a cache: what cannot be read is as good as absent.
-    return { stretches: [], bytes: 0 }
+    return undefined
   } finally {
     closeFile(disk, fd)
   }
 }
 
-// --- internal ---
-
-/** Who opens a session has just looked at it: the same index would be parsed twice. Finished stretches never change. */
-let lastRead: { key: string; index: StoredIndex } | undefined
-
-function parseIndex(disk: Disk, fd: number, header: Crc, base: number, offset: number): StoredIndex {
+function parseIndex(read: ReadAt, { header, base, offset }: IndexedLog): StoredIndex {
   const stretches: Stretch[] = []
   let bytes = 0
   let last = new Stretch(base, base, offset, { lastOffset: 0, lastCrc: header })
-  for (const line of readLines((into, at) => readFully(disk, fd, into, at), 0)) {
+  for (const line of readLines(read, 0)) {
     const record = line.terminated ? decodeRecord(line.buffer, line.start, line.end) : undefined
     const stretch = record && planStretch(record.value as Checkpoint, last, header)
     if (stretch === undefined) break
@@ -79,6 +103,19 @@ function parseIndex(disk: Disk, fd: number, header: Crc, base: number, offset: n
     last = stretch
   }
   return { stretches, bytes }
+}
+
+/** The last line that has its newline; `bytes` counts the file up to its end. */
+function lastLine(read: ReadAt, size: number) {
+  for (let tail = TAIL_BYTES; ; tail *= 8) {
+    const from = Math.max(0, size - tail)
+    const buffer = Buffer.allocUnsafe(size - from)
+    const filled = read(buffer, from)
+    const end = filled === 0 ? -1 : buffer.lastIndexOf(NEWLINE, filled - 1)
+    const before = end <= 0 ? -1 : buffer.lastIndexOf(NEWLINE, end - 1)
+    if (before >= 0 || (from === 0 && end >= 0)) return { buffer, start: before + 1, end, bytes: from + end + 1 }
+    if (from === 0) return undefined
+  }
 }
 
 interface Checkpoint {
@@ -112,7 +149,7 @@ function planStretch(point: Checkpoint, last: Stretch, header: Crc): Stretch | u
   const markers = isShaped(point) ? placeMarkers(point) : undefined
   if (markers === undefined) return undefined
   const { base } = last
-  if (point.offsets.length !== offsetsBelow(point.to - base) - offsetsBelow(point.from - base)) return undefined
+  if (point.offsets.length !== firstBlock(point.to - base) - firstBlock(point.from - base)) return undefined
   const lastOffset = point.last[0]
   const lastCrc = Number.parseInt(point.last[1], 16)
   const stretch = new Stretch(base, point.from, point.offset, { lastOffset, lastCrc })
@@ -191,8 +228,4 @@ function areRuns(runs: readonly number[], before: number): boolean {
     if (!isWithin(runs[i]!, i % 2 === 0 ? 0 : runs[i - 1]!, before)) return false
   }
   return runs.length % 2 === 0
-}
-
-function offsetsBelow(events: number): number {
-  return Math.ceil(events / OFFSET_EVERY)
 }

@@ -61,8 +61,8 @@ function joinIndexed(chain: Chain, from: number, to: number, scanned: SessionEve
   const end = Math.min(to, chain.soundLength)
   try {
     const parts = chain.segments.map(segment => {
-      const indexed = segment.past.at(-1)?.to ?? segment.base
-      return chain.readEvents(Math.max(from, segment.base), Math.min(end, indexed))
+      // What has no checkpoint was scanned.
+      return chain.readEvents(Math.max(from, segment.base), Math.min(end, segment.current.from))
     })
     return [...parts.flat(), ...scanned].sort((a, b) => a.seq - b.seq)
   } catch {

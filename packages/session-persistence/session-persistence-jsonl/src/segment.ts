@@ -1,12 +1,12 @@
 import { setImmediate as pause } from 'node:timers/promises'
 import { parseFrozen, type SessionEvent, type SessionHeader } from '@palimpsest/session'
 import type { Damage } from '@palimpsest/session-persistence'
-import { INDEX_FROM_BYTES, readIndex } from './index-file.js'
+import { INDEX_FROM_BYTES, type IndexedLog, readIndex, readNewest } from './index-file.js'
 import { readLines } from './lines.js'
 import { firstSeqOf, type HeaderLine, isHeaderDamage, type LogFile, readHeaderLine } from './log-file.js'
 import { type Crc, crcText, decodeRecord } from './record.js'
 import { Scan, type ScannedRecord } from './scan.js'
-import { OFFSET_EVERY, type Place, Stretch } from './stretch.js'
+import { firstBlock, OFFSET_EVERY, type Place, Stretch } from './stretch.js'
 
 export type OnRecord = (record: ScannedRecord) => Promise<void> | void
 
@@ -27,12 +27,13 @@ export class Segment {
   /** The first seq lost in a hole. */
   readonly lostFrom: number | undefined
   readonly tailFrom: number
-  /** Landmarks up to the first hole: those with a checkpoint, then those without. */
-  readonly past: Stretch[]
+  /** The landmarks that have no checkpoint yet, up to the first hole. */
   current: Stretch
   /** How much of the index file is good. */
   indexBytes: number
-  readonly #offsets: number[]
+  readonly #past: Stretch[]
+  /** Reads what lies before `#past`; gone once that was done. */
+  #readEarlier: (() => Stretch[]) | undefined
   /** Offsets found by a scan, once the others turned out wrong. */
   #found: number[] | undefined
 
@@ -44,10 +45,11 @@ export class Segment {
     readonly file: LogFile,
     readonly line: HeaderLine,
     readonly base: number,
-    known: { past: Stretch[]; current: Stretch; indexBytes: number },
+    known: Checkpoints & { current: Stretch },
     scan: Pick<Scan, 'damage' | 'seq' | 'lostFrom' | 'tailFrom' | 'end' | 'isTerminated'>,
   ) {
-    this.past = known.past
+    this.#past = [...known.past]
+    this.#readEarlier = known.readEarlier
     this.current = known.current
     this.indexBytes = known.indexBytes
     this.damage = scan.damage
@@ -56,7 +58,6 @@ export class Segment {
     this.tailFrom = scan.tailFrom
     this.scannedEnd = scan.end
     this.isTerminated = scan.isTerminated
-    this.#offsets = this.past.flatMap(({ offsets }) => offsets)
   }
 
   /** Of a file that was just made and holds these records. */
@@ -66,23 +67,22 @@ export class Segment {
     for (const record of records) current.add(record)
     const { to: seq, end } = current
     const scan = { damage: [], seq, lostFrom: undefined, tailFrom: 0, end, isTerminated: true }
-    return new Segment(file, line, base, { past: [], current, indexBytes: 0 }, scan)
+    return new Segment(file, line, base, { ...NO_CHECKPOINTS, current }, scan)
   }
 
   /** Reads what the index says, checks that it speaks of this log, and scans the rest. */
   static async open(file: LogFile, line: HeaderLine, options: SegmentOptions = {}): Promise<Segment> {
     const base = firstSeqOf(line.header)
-    const index = options.isWhole ? undefined : boundIndex(file, line, base, options.stopSeq)
-    const past = index?.stretches ?? []
+    const known = (options.isWhole ? undefined : boundIndex(file, line, base, options.stopSeq)) ?? NO_CHECKPOINTS
     const first = new Stretch(base, base, line.end, { lastOffset: 0, lastCrc: line.crc })
-    const current = past.at(-1)?.next() ?? first
+    const current = known.past.at(-1)?.next() ?? first
     const scan = scanFrom(file, current, options.stopSeq)
-    if (past.length === 0) scan.isTerminated = line.isTerminated
+    if (current.from === base) scan.isTerminated = line.isTerminated
     await drain(scan, record => {
       if (scan.lostFrom === undefined) current.add(record)
       return options.onRecord?.(record)
     })
-    return new Segment(file, line, base, { past, current, indexBytes: index?.bytes ?? 0 }, scan)
+    return new Segment(file, line, base, { ...known, current }, scan)
   }
 
   get header(): SessionHeader {
@@ -94,27 +94,26 @@ export class Segment {
     return this.current.to
   }
 
+  /** The landmarks that have checkpoints. Throws where the index turns out not to lead up to its newest one. */
+  get past(): readonly Stretch[] {
+    if (this.#readEarlier !== undefined) this.#past.unshift(...this.#readEarlier())
+    this.#readEarlier = undefined
+    return this.#past
+  }
+
   get stretches(): readonly Stretch[] {
     return [...this.past, this.current]
   }
 
   /** The current stretch has its checkpoint: a new one begins. */
   turnPage(): void {
-    this.past.push(this.current)
-    for (const offset of this.current.offsets) this.#offsets.push(offset)
+    this.#past.push(this.current)
     this.current = this.current.next()
   }
 
   /** The events of a half-open range that lies before any hole. Exact, or it throws. */
   readEvents(from: number, to: number): SessionEvent[] {
-    if (from >= to) return []
-    try {
-      return this.#readEvents(from, to)
-    } catch {
-      // The offsets may be wrong; the log itself decides.
-      this.#findOffsets(to)
-      return this.#readEvents(from, to)
-    }
+    return from >= to ? [] : this.#surely(to, () => this.#readEvents(from, to))
   }
 
   /** The events at known places, which must be in the order of the file. */
@@ -146,18 +145,25 @@ export class Segment {
 
   /** The checksum of a record, as it stands on its line. */
   crcOf(seq: number): string {
-    let crc: Crc | undefined
-    const look = () => this.#walk(seq, seq + 1, record => (crc = record.crc))
-    look()
-    if (crc === undefined) {
-      this.#findOffsets(seq + 1)
-      look()
-    }
-    if (crc === undefined) throw unreadable(this.file.path, seq)
-    return crcText(crc)
+    return this.#surely(seq + 1, () => {
+      let crc: Crc | undefined
+      this.#walk(seq, seq + 1, record => (crc = record.crc))
+      if (crc === undefined) throw unreadable(this.file.path, seq)
+      return crcText(crc)
+    })
   }
 
   // --- internal ---
+
+  /** Looks for events below `to` where the index has them, and where that was wrong once more: the log itself decides. */
+  #surely<T>(to: number, look: () => T): T {
+    try {
+      return look()
+    } catch {
+      this.#findOffsets(to)
+      return look()
+    }
+  }
 
   #readEvents(from: number, to: number): SessionEvent[] {
     const events: SessionEvent[] = []
@@ -190,7 +196,9 @@ export class Segment {
 
   #offsetAt(block: number): number | undefined {
     if (this.#found !== undefined) return this.#found[block]
-    return this.#offsets[block] ?? this.current.offsets[block - this.#offsets.length]
+    const isAt = ({ from }: Stretch) => firstBlock(from - this.base) <= block
+    const stretch = isAt(this.current) ? this.current : (this.#past.findLast(isAt) ?? this.past.findLast(isAt))
+    return stretch?.offsets[block - firstBlock(stretch.from - this.base)]
   }
 
   #findOffsets(to: number): void {
@@ -241,15 +249,42 @@ async function drain(scan: Scan, onRecord: OnRecord): Promise<void> {
   }
 }
 
+/** What an index knows of a log: its newest stretches, and how to get those before them. */
+interface Checkpoints {
+  readonly past: readonly Stretch[]
+  readonly readEarlier?: () => Stretch[]
+  readonly indexBytes: number
+}
+
+const NO_CHECKPOINTS: Checkpoints = { past: [], indexBytes: 0 }
+
 /** The index, if its last checkpoint names a record that is still there, letter by letter and with its newline. */
-function boundIndex(file: LogFile, line: HeaderLine, base: number, stopSeq = Number.POSITIVE_INFINITY) {
+function boundIndex(file: LogFile, line: HeaderLine, base: number, stopSeq?: number): Checkpoints | undefined {
   const { size } = file.disk.fstatSync(file.fd)
   if (size < INDEX_FROM_BYTES) return undefined
-  const { stretches, bytes } = readIndex(file.disk, file.indexPath, line.crc, base, line.end)
-  while (stretches.length > 0 && stretches.at(-1)!.to > stopSeq) stretches.pop()
-  const last = stretches.at(-1)
-  if (last === undefined || last.end > size || !isBound(file, last)) return undefined
-  return { stretches, bytes }
+  const known = readCheckpoints(file, { header: line.crc, base, offset: line.end }, stopSeq)
+  const last = known.past.at(-1)
+  return last === undefined || last.end > size || !isBound(file, last) ? undefined : known
+}
+
+/** Of most logs the newest checkpoint alone is read; those that end with it are asked for when they are needed. */
+function readCheckpoints({ disk, indexPath }: LogFile, log: IndexedLog, stopSeq = Number.POSITIVE_INFINITY) {
+  const newest = readNewest(disk, indexPath, log)
+  if (newest === undefined || newest.stretch.to > stopSeq) {
+    const { stretches, bytes } = readIndex(disk, indexPath, log)
+    while (stretches.length > 0 && stretches.at(-1)!.to > stopSeq) stretches.pop()
+    return { past: stretches, indexBytes: bytes }
+  }
+  const { stretch, bytes } = newest
+  const readEarlier = () => {
+    const { stretches } = readIndex(disk, indexPath, log)
+    const at = stretches.findIndex(
+      ({ from, to, lastCrc }) => from === stretch.from && to === stretch.to && lastCrc === stretch.lastCrc,
+    )
+    if (at < 0) throw new Error(`${indexPath}: its checkpoints do not lead up to event ${stretch.to - 1}`)
+    return stretches.slice(0, at)
+  }
+  return { past: [stretch], readEarlier, indexBytes: bytes }
 }
 
 function isBound(file: LogFile, { lastOffset, lastCrc, end, to }: Stretch): boolean {

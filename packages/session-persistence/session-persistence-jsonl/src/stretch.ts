@@ -5,6 +5,11 @@ import type { ScannedRecord } from './scan.js'
 /** Every how many events an offset is kept, so that any event is found within one small read. */
 export const OFFSET_EVERY = 128
 
+/** Of the offsets that a file's index keeps, the first one that is not of an event before its `count`-th. */
+export function firstBlock(count: number): number {
+  return Math.ceil(count / OFFSET_EVERY)
+}
+
 /** Where an event stands in its file. */
 export interface Place {
   readonly seq: number

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type Disk, nodeDisk } from '../src/disk.js'
-import { addCheckpoint, readIndex } from '../src/index-file.js'
+import { addCheckpoint, readIndex, readNewest } from '../src/index-file.js'
 import { crcText, RecordBuffer } from '../src/record.js'
 import { Scan } from '../src/scan.js'
 import { markerOf, OFFSET_EVERY, Stretch } from '../src/stretch.js'
@@ -35,12 +35,16 @@ function checkpointLine(stretch: Stretch, header = HEADER_CRC): string {
 
 let files = 0
 
-/** Each in a file of its own: what was read is remembered by file, size and time. */
-function read(content: string, header = HEADER_CRC, base = BASE, offset = START, disk: Disk = nodeDisk) {
+const LOG = { header: HEADER_CRC, base: BASE, offset: START }
+
+function written(content: string): string {
   const path = join(newDirectory(), `${files++}.index`)
   writeFileSync(path, content)
-  return readIndex(disk, path, header, base, offset)
+  return path
 }
+
+const read = (content: string, log = LOG) => readIndex(nodeDisk, written(content), log)
+const newest = (content: string, log = LOG) => readNewest(nodeDisk, written(content), log)
 
 type Point = Record<string, unknown>
 const pointOf = (stretch: Stretch): Point => {
@@ -136,7 +140,7 @@ describe('an index', () => {
     for (const record of new Scan(readAt, { offset: START, seq: 4, line: 2 }).records()) stretch.add(record)
     const line = checkpointLine(stretch)
     expect(JSON.parse(line)).not.toHaveProperty('turnEnd')
-    expect(read(line, HEADER_CRC, 4).stretches).toEqual([stretch])
+    expect(read(line, { ...LOG, base: 4 }).stretches).toEqual([stretch])
   })
 
   test('is good up to the first line that does not fit', () => {
@@ -162,39 +166,60 @@ describe('an index', () => {
   test('of another log is no use', () => {
     const line = checkpointLine(first)
     const nothing = { stretches: [], bytes: 0 }
-    expect(read(line, HEADER_CRC + 1)).toEqual(nothing)
-    expect(read(line, HEADER_CRC, BASE + 1)).toEqual(nothing)
-    expect(read(line, HEADER_CRC, BASE, START + 1)).toEqual(nothing)
+    const others = [{ header: HEADER_CRC + 1 }, { base: BASE + 1 }, { offset: START + 1 }]
+    for (const other of others) {
+      expect(read(line, { ...LOG, ...other })).toEqual(nothing)
+      expect(newest(line, { ...LOG, ...other })).toBeUndefined()
+    }
     expect(read('')).toEqual(nothing)
+    expect(newest('')).toBeUndefined()
     expect(read(line).stretches).toHaveLength(1)
   })
 
-  test('that was just read is not parsed again, for the same log only', () => {
-    const path = join(newDirectory(), 's.index')
-    writeFileSync(path, checkpointLine(first) + checkpointLine(second))
-    let reads = 0
-    const readSync = (...args: Parameters<typeof nodeDisk.readSync>) => {
-      reads++
-      return nodeDisk.readSync(...args)
+  test('gives its newest stretch from its end, and says how far it is good', () => {
+    const lines = [checkpointLine(first), checkpointLine(second)]
+    const bytes = Buffer.byteLength(lines.join(''))
+    expect(newest(lines.join(''))).toEqual({ stretch: second, bytes })
+    expect(newest(lines[0]!)).toEqual({ stretch: first, bytes: Buffer.byteLength(lines[0]!) })
+    expect(newest(`${lines.join('')}{"from":`)).toEqual({ stretch: second, bytes })
+    // Whether what lies before it leads up to it is for others to find out.
+    expect(newest(`rubbish\n${lines[1]}`)?.stretch).toEqual(second)
+    for (const bad of [
+      'rubbish\n',
+      '\n',
+      lines[1]!.replace('turns', 'Turns'),
+      checkpointLine(second, HEADER_CRC + 1),
+    ]) {
+      expect(newest(lines[0] + bad)).toBeUndefined()
     }
-    const disk = { ...nodeDisk, readSync } as Disk
-    const once = readIndex(disk, path, HEADER_CRC, BASE, START)
-    expect(reads).toBeGreaterThan(0)
-    reads = 0
-    once.stretches.pop()
-    expect(readIndex(disk, path, HEADER_CRC, BASE, START).stretches).toEqual([first, second])
-    expect(reads).toBe(0)
-    expect(readIndex(disk, path, HEADER_CRC + 1, BASE, START).stretches).toEqual([])
-    expect(readIndex(disk, path, HEADER_CRC, BASE + 1, START).stretches).toEqual([])
-    expect(readIndex(disk, path, HEADER_CRC, BASE, START + 1).stretches).toEqual([])
-    writeFileSync(path, checkpointLine(first))
-    expect(readIndex(disk, path, HEADER_CRC, BASE, START).stretches).toEqual([first])
+    expect(newest(lines[0]!.slice(0, -1))).toBeUndefined()
+  })
+
+  test('gives its newest stretch however long the lines are, and reads no more of the others than it must', () => {
+    const long = stretchBehind(none, 6000)
+    const behind = stretchBehind(long, SECOND)
+    const counted = { bytes: 0 }
+    const disk = {
+      ...nodeDisk,
+      readSync: (...args: Parameters<typeof nodeDisk.readSync>) => {
+        const got = nodeDisk.readSync(...args)
+        counted.bytes += got
+        return got
+      },
+    } as Disk
+    const [longLine, line] = [checkpointLine(long), checkpointLine(behind)]
+    expect(longLine.length).toBeGreaterThan(128 * 1024)
+    for (const content of [longLine, `${line}\n`.repeat(3) + longLine]) {
+      expect(newest(content)?.stretch).toEqual(long)
+    }
+    expect(readNewest(disk, written(longLine.repeat(3) + line), LOG)?.stretch).toEqual(behind)
+    expect(counted.bytes).toBeLessThan(line.length + 20_000)
   })
 
   test('that cannot be read is as good as absent, and leaves no file open', () => {
     const directory = newDirectory()
     const absent = { stretches: [], bytes: 0 }
-    const at = (name: string, disk: Disk = nodeDisk) => readIndex(disk, join(directory, name), HEADER_CRC, BASE, START)
+    const at = (name: string, disk: Disk = nodeDisk) => readIndex(disk, join(directory, name), LOG)
     mkdirSync(join(directory, 'folder'))
     symlinkSync('real', join(directory, 'link'))
     writeFileSync(join(directory, 'real'), checkpointLine(first))
