@@ -172,7 +172,12 @@ export class SimulatedDisk {
   }
 
   #stat(inode: Inode) {
-    return { ino: inode.number, size: inode.cache.length, isFile: () => inode !== ROOT }
+    return {
+      ino: inode.number,
+      size: inode.cache.length,
+      isFile: () => inode !== ROOT,
+      isDirectory: () => inode === ROOT,
+    }
   }
 
   #calls(): Disk {

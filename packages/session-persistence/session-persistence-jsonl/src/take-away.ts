@@ -1,3 +1,4 @@
+import { PersistenceError } from '@palimpsest/session-persistence'
 import { closeFile, type Disk, isErrno, NO_THROW, O_RDONLY, openFile, unlinkIfThere } from './disk.js'
 import type { HeldLock } from './lock.js'
 
@@ -8,7 +9,7 @@ export interface HeldFile {
   readonly inode: number
 }
 
-/** `undefined` where there is no such file. */
+/** `undefined` where there is no such file. A folder is refused before anything is moved: nobody could unlink it again. */
 export function holdFile({ directory: { disk } }: HeldLock, path: string): HeldFile | undefined {
   let fd: number | undefined
   try {
@@ -18,7 +19,9 @@ export function holdFile({ directory: { disk } }: HeldLock, path: string): HeldF
   }
   let inode: number | undefined
   try {
-    inode = disk.lstatSync(path, NO_THROW)?.ino
+    const found = disk.lstatSync(path, NO_THROW)
+    if (found?.isDirectory()) throw notAFile(path)
+    inode = found?.ino
   } finally {
     if (inode === undefined && fd !== undefined) closeFile(disk, fd)
   }
@@ -50,6 +53,13 @@ export function takeAway(
 }
 
 // --- internal ---
+
+function notAFile(path: string): PersistenceError {
+  return new PersistenceError(
+    'HEADER_DAMAGED',
+    `${path}: expected a file, found a folder, which is none of this store's; move it away, then remove the session again`,
+  )
+}
 
 /** Where that owner has put yet another file in its place, this one is not needed any more. */
 function linkBack(disk: Disk, temporary: string, path: string): void {

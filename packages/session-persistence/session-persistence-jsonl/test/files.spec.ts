@@ -261,6 +261,17 @@ describe('a lock', () => {
     }
   })
 
+  test('of which one is a folder are not removed, and nothing is moved', async () => {
+    const directory = newDirectory()
+    const backend = openStore(directory)
+    mkdirSync(join(directory, 's.jsonl'))
+    await expect(backend.remove('s')).rejects.toMatchObject({ code: 'HEADER_DAMAGED' })
+    expect(filesOf(directory, 's')).toEqual(['s.jsonl', 's.lock.1'])
+    rmSync(join(directory, 's.jsonl'), { recursive: true })
+    await store(backend, sampleLog('s', 3))
+    expect((await backend.read('s'))?.length).toBe(3)
+  })
+
   test.each<[kind: string, put: (path: string) => void]>([
     ['a folder', path => mkdirSync(path)],
     ['a link', path => symlinkSync('elsewhere', path)],
