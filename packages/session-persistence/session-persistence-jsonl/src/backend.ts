@@ -84,7 +84,7 @@ class JsonlBackend implements SessionBackend {
     for (const name of listing.names) {
       const id = idOf(name)
       if (name !== `${id}.jsonl` || !isSessionId(id)) continue
-      const summary = summarize(this.#directory, id, listing.of(id), options.turns)
+      const summary = summarize(this.#directory, id, listing, options.turns)
       if (summary !== undefined) yield summary
     }
   }

@@ -43,7 +43,11 @@ export function isErrno(error: unknown, ...codes: string[]): boolean {
 /** Opens a file of ours, or `undefined` where there is none. */
 export function openFile(disk: Disk, path: string, flags: number): number | undefined {
   // Asking first: an error that says ENOENT costs more than all else that is done with a new session.
-  if (disk.lstatSync(path, NO_THROW) === undefined) return undefined
+  return disk.lstatSync(path, NO_THROW) === undefined ? undefined : openSeen(disk, path, flags)
+}
+
+/** The same for a name that was seen a moment ago. */
+export function openSeen(disk: Disk, path: string, flags: number): number | undefined {
   try {
     return disk.openSync(path, flags | SAFE_OPEN)
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { SessionHeader } from '@palimpsest/session'
 import { assertFormatVersion, assertHeaderId, type Damage, PersistenceError } from '@palimpsest/session-persistence'
-import { closeFile, type Disk, isErrno, O_RDONLY, openFile, readFully } from './disk.js'
-import { type ReadAt, readLines } from './lines.js'
+import { closeFile, type Disk, isErrno, O_RDONLY, openFile, openSeen, readFully } from './disk.js'
+import { type Line, type ReadAt, readLines } from './lines.js'
 import { type Crc, decodeRecord } from './record.js'
 
 /** A header line that can be trusted. `end` is the offset of the first record. */
@@ -60,21 +60,22 @@ export function firstSeqOf({ parent }: SessionHeader): number {
 
 /** `undefined` where there is no such file; a link, a directory or a pipe in its place is refused. */
 export function openLogFile(disk: Disk, path: string, indexPath: string, flags: number): LogFile | undefined {
-  const fd = openRegular(disk, path, flags)
-  if (fd === undefined) return undefined
-  try {
-    if (disk.fstatSync(fd).isFile()) return new LogFile(disk, path, indexPath, fd)
-    throw notAFile(path)
-  } catch (error) {
-    closeFile(disk, fd)
-    throw error
-  }
+  return checkOpened(disk, path, indexPath, () => openFile(disk, path, flags))?.file
+}
+
+/** The same of a log whose name was listed a moment ago, for a look at what it holds by now. */
+export function openListedLog(disk: Disk, path: string, indexPath: string): OpenedLog | undefined {
+  return checkOpened(disk, path, indexPath, () => openSeen(disk, path, O_RDONLY))
 }
 
 /** The header of a log, or what is wrong with its first line. */
 export function readHeaderLine(read: ReadAt): HeaderLine | Damage {
   const { value: line } = readLines(read, 0).next()
-  if (!line) return headerDamage('HEADER_TORN', 0)
+  return line ? headerOf(line) : headerDamage('HEADER_TORN', 0)
+}
+
+/** The same of the first line of a log. */
+export function headerOf(line: Line): HeaderLine | Damage {
   const record = decodeRecord(line.buffer, line.start, line.end)
   if (record !== undefined && isHeader(record.value)) {
     return { header: record.value, crc: record.crc, end: line.bytes, isTerminated: line.terminated }
@@ -103,9 +104,29 @@ export function assertHeaderLine(line: HeaderLine | Damage, id: string): HeaderL
 
 // --- internal ---
 
-function openRegular(disk: Disk, path: string, flags: number): number | undefined {
+interface OpenedLog {
+  readonly file: LogFile
+  readonly size: number
+}
+
+type Open = () => number | undefined
+
+function checkOpened(disk: Disk, path: string, indexPath: string, open: Open): OpenedLog | undefined {
+  const fd = openRegular(path, open)
+  if (fd === undefined) return undefined
   try {
-    return openFile(disk, path, flags)
+    const stats = disk.fstatSync(fd)
+    if (stats.isFile()) return { file: new LogFile(disk, path, indexPath, fd), size: stats.size }
+    throw notAFile(path)
+  } catch (error) {
+    closeFile(disk, fd)
+    throw error
+  }
+}
+
+function openRegular(path: string, open: Open): number | undefined {
+  try {
+    return open()
   } catch (error) {
     if (isErrno(error, 'ELOOP', 'EMLINK', 'EISDIR', 'ENXIO')) throw notAFile(path, error)
     throw error

@@ -65,6 +65,14 @@ export class RecordBuffer {
   }
 }
 
+/** The checksum of a line without its newline, `undefined` unless the line ends in it, byte for byte. */
+export function checkedCrc(bytes: Buffer, start: number, end: number): Crc | undefined {
+  const tail = end - TAIL_BYTES
+  if (tail <= start) return undefined
+  const crc = crc32(bytes.subarray(start, tail))
+  return hasTail(bytes, tail, crc) ? crc : undefined
+}
+
 /**
  * The record in `bytes[start, end)`, a line without its newline; `undefined` unless its tail is the
  * right one byte for byte and the rest is JSON to `parse`. Changes one byte of `bytes` and puts it back.
@@ -75,10 +83,9 @@ export function decodeRecord(
   end: number,
   parse: (text: string) => unknown = JSON.parse,
 ): DecodedRecord | undefined {
+  const crc = checkedCrc(bytes, start, end)
+  if (crc === undefined) return undefined
   const tail = end - TAIL_BYTES
-  if (tail <= start) return undefined
-  const crc = crc32(bytes.subarray(start, tail))
-  if (!hasTail(bytes, tail, crc)) return undefined
   const comma = bytes[tail]!
   bytes[tail] = CLOSING_BRACE
   try {
