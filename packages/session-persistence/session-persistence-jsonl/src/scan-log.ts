@@ -1,6 +1,6 @@
 import { SESSION_FORMAT_VERSION, type SessionEvent, type SessionHeader } from '@palimpsest/session'
-import type { Damage, ScannedLog } from '@palimpsest/session-persistence'
-import { openChain, openOwnFile } from './chain.js'
+import { type Damage, PersistenceError, type ScannedLog } from '@palimpsest/session-persistence'
+import { Chain, openChain, openOwnFile, openOwnLog } from './chain.js'
 import type { Directory } from './directory.js'
 import { O_RDONLY } from './disk.js'
 import {
@@ -15,6 +15,7 @@ import {
 import { settled } from './read.js'
 import { crcText } from './record.js'
 import { Scan, type ScannedRecord } from './scan.js'
+import { Segment } from './segment.js'
 
 type OnEvents = (events: SessionEvent[]) => void | Promise<void>
 
@@ -26,15 +27,49 @@ export async function scanLog(directory: Directory, id: string, onEvents: OnEven
   const line = trustedLine(directory, id, own)
   const pieces = new Pieces(onEvents)
   const options = { isWhole: true, onRecord: (record: ScannedRecord) => pieces.add(record) }
-  const chain = await openChain(directory.paths, { file: own.file, line }, options)
+  // Before any record is handed on: those of a wrong base are nobody's.
+  const orphaned = lost === undefined ? await orphanDamage(directory, id, line) : []
+  const isOrphan = orphaned.length > 0
+  const chain = isOrphan
+    ? await openAlone(own.file, line, options)
+    : await openChain(directory.paths, { file: own.file, line }, options)
   chain.close()
   await pieces.handOn()
   const { header, length } = chain
-  const damage = await settled(directory, id, chain.damage)
+  const damage = [...orphaned, ...(await settled(directory, id, chain.damage))]
   return lost === undefined ? { header, length, damage } : { length, damage: [lost, ...damage] }
 }
 
 // --- internal ---
+
+/** What is wrong with the base of a fork that is missing or another one: all that was shared is lost. */
+async function orphanDamage({ disk, paths }: Directory, id: string, { header }: HeaderLine): Promise<Damage[]> {
+  if (firstSeqOf(header) === 0) return []
+  const own = openOwnLog(disk, paths, id, O_RDONLY)
+  if (own === undefined) return []
+  try {
+    const chain = await openChain(paths, own)
+    chain.close()
+    return []
+  } catch (error) {
+    if (!(error instanceof PersistenceError) || error.code !== 'PARENT_MISMATCH') throw error
+    const lost = { where: { seq: 0 }, bytes: 0, kept: null }
+    return [
+      { code: 'PARENT_MISMATCH', ...lost },
+      { code: 'LOG_HOLE', ...lost },
+    ]
+  }
+}
+
+/** The records of a fork's own file, without what lies below. */
+async function openAlone(file: LogFile, line: HeaderLine, options: object): Promise<Chain> {
+  try {
+    return new Chain([await Segment.open(file, line, options)])
+  } catch (error) {
+    file.close()
+    throw error
+  }
+}
 
 type Own = NonNullable<ReturnType<typeof openOwnFile>>
 

@@ -14,6 +14,7 @@ import { SESSION_FORMAT_VERSION } from '@palimpsest/session'
 import {
   createSession,
   forkSession,
+  mendSession,
   openSession,
   type SessionBackend,
   type StoredLog,
@@ -43,6 +44,13 @@ const codes = (log: { damage?: readonly { code: string }[] } | undefined) => (lo
 /** Nothing that was read is another event than the one that was written. */
 function expectTrue({ events }: StoredLog, log: SampleLog) {
   for (const event of events) expect(event).toEqual(log.events[event.seq])
+}
+
+/** Under its name only: what else is linked to the bytes keeps them. */
+function replaceFile(path: string, change: (bytes: string) => string): void {
+  const bytes = readFileSync(path, 'utf8')
+  rmSync(path)
+  writeFileSync(path, change(bytes))
 }
 
 async function summaryOf(backend: SessionBackend, id: string) {
@@ -341,6 +349,30 @@ test('a fork without its base is listed with the refusal that opening it meets',
   rmSync(join(directory, 'child.base'))
   expect(await summaryOf(backend, 'child')).toMatchObject({ id: 'child', error: { code: 'PARENT_MISMATCH' } })
   await expect(openSession(backend, 'child')).rejects.toMatchObject({ code: 'PARENT_MISMATCH' })
+})
+
+test.each<[what: string, spoil: (base: string) => void]>([
+  ['missing', base => rmSync(base)],
+  ['another one', base => replaceFile(base, bytes => bytes.slice(bytes.indexOf('\n') + 1))],
+  ['too short', base => replaceFile(base, bytes => `${bytes.split('\n').slice(0, 3).join('\n')}\n`)],
+])('a fork whose base is %s is mended to what it has of its own', async (_, spoil) => {
+  const { directory, backend, log } = await stored(8)
+  const child = await forkSession(backend, 's', { id: 'child', length: 4 })
+  child.session.append('user/message', { message: { role: 'user', content: [] } }, { surfaceOp: 'append' })
+  await child.close()
+  const own = child.session.slice(4)
+  spoil(join(directory, 'child.base'))
+  const scanned: unknown[] = []
+  const found = await backend.scan?.('child', events => void scanned.push(...events))
+  expect(scanned).toEqual(own)
+  expect(codes(found)).toEqual(['PARENT_MISMATCH', 'LOG_HOLE'])
+  const bytes = filesOf(directory, 'child').map(name => readFileSync(join(directory, name), 'latin1'))
+  const mended = await mendSession(backend, 'child', { id: 'mended' })
+  expect(mended).toMatchObject({ holes: [{ from: 0, to: 4 }], leftOut: [] })
+  const { events = [] } = (await backend.read('mended')) ?? {}
+  expect(events.slice(1).map(({ data }) => data)).toEqual(own.map(({ data }) => data))
+  expect(filesOf(directory, 'child').map(name => readFileSync(join(directory, name), 'latin1'))).toEqual(bytes)
+  expect((await backend.read('s'))?.events).toEqual(log.events)
 })
 
 test('a fork that names another last record than its parent has is refused', async () => {
