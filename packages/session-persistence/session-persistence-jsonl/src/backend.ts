@@ -25,7 +25,7 @@ import { readLog } from './read.js'
 import { removeSession } from './remove.js'
 import { scanLog } from './scan-log.js'
 import { summarize } from './summary.js'
-import { writeFailed } from './write-failed.js'
+import { fileSystemFailed, writeFailed } from './write-failed.js'
 
 export interface JsonlBackendOptions {
   /** Where the sessions' files are; made when missing, for its owner only. */
@@ -40,7 +40,7 @@ export function createJsonlBackend({ directory, fs = nodeDisk }: JsonlBackendOpt
   try {
     place.make()
   } catch (cause) {
-    throw new PersistenceError('WRITE_FAILED', `the store ${directory} could not be made`, { cause })
+    throw fileSystemFailed(`the store ${directory}`, cause)
   }
   return new JsonlBackend(place)
 }
@@ -79,7 +79,7 @@ class JsonlBackend implements SessionBackend {
 
   async *list(options: { turns?: boolean } = {}): AsyncIterable<SessionSummary> {
     const listing = await this.#directory.list().catch((cause: unknown) => {
-      throw new PersistenceError('WRITE_FAILED', `the store ${this.#directory.path} could not be listed`, { cause })
+      throw fileSystemFailed(`the store ${this.#directory.path}`, cause)
     })
     for (const name of listing.names) {
       const id = idOf(name)

@@ -2,6 +2,7 @@ import { type Damage, type Lease, PersistenceError } from '@palimpsest/session-p
 import type { Chain } from './chain.js'
 import { writeCheckpoint } from './checkpoint.js'
 import type { HeldLock } from './lock.js'
+import { writeFailed } from './write-failed.js'
 
 /** The right to write one session, and the files it is written through. One operation at a time. */
 export class JsonlLease implements Lease {
@@ -88,9 +89,7 @@ export class JsonlLease implements Lease {
       if (this.#failure === undefined && this.chain !== undefined) writeCheckpoint(this.lock.directory, this.chain.own)
       this.lock.note({ ...this.lock.state, isReleased: true })
     } catch (cause) {
-      throw new PersistenceError('WRITE_FAILED', `the lock of session "${this.id}" could not be marked as released`, {
-        cause,
-      })
+      throw writeFailed(this.id, cause)
     } finally {
       this.chain?.close()
       this.lock.close()

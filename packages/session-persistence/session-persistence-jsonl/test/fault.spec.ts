@@ -198,6 +198,19 @@ test.each([
   },
 )
 
+test('a store whose place is a file, and one that cannot be listed, say what was expected and what to do', async () => {
+  const directory = newDirectory()
+  writeFileSync(join(directory, 'file'), '')
+  const told = {
+    code: 'WRITE_FAILED',
+    message: expect.stringMatching(/expected.*found.*; (make room|name a folder)/),
+    cause: expect.anything(),
+  }
+  expect(() => openStore(join(directory, 'file'))).toThrow(expect.objectContaining(told))
+  const { disk } = faultyDisk({ at: 1, code: 'EIO', calls: ['readdir'], isLasting: true })
+  await expect(openStore(directory, disk).list()[Symbol.asyncIterator]().next()).rejects.toMatchObject(told)
+})
+
 test('links that the file system does not have are replaced by copies', async () => {
   const directory = newDirectory()
   const { state, fs } = switchable(['linkSync'], 'EPERM')
