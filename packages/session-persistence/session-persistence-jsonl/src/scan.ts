@@ -153,8 +153,10 @@ export class Scan {
 
 const NONE: readonly ScannedRecord[] = []
 
+/** Of the right form, whatever it means: that is the kernel's to judge. */
 function isEvent(value: object): value is SessionEvent {
-  const { seq, type, time } = value as Partial<SessionEvent>
+  const { seq, type, time, sourceEventSeqs } = value as Partial<SessionEvent>
   if (!Number.isSafeInteger(seq) || seq! < 0 || typeof type !== 'string' || !Number.isFinite(time)) return false
+  if (sourceEventSeqs !== undefined && !Array.isArray(sourceEventSeqs)) return false
   return !Object.is(seq, -0) && !Object.is(time, -0)
 }

@@ -144,6 +144,7 @@ describe('a tail', () => {
     ['without a time', { seq: 0, type: 'note' }],
     ['with a time that is a text', { seq: 0, time: '1', type: 'note' }],
     ['with a time that is null', { seq: 0, time: null, type: 'note' }],
+    ['with sources that are no list', { seq: 0, time: 1, type: 'note', sourceEventSeqs: { 0: 1 } }],
   ])('of a right checksum over an event %s is damaged', (_, value) => {
     const line = lineOf(value as object)
     const { seqs, damage } = scanned(line)
