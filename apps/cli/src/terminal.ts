@@ -1,4 +1,3 @@
-import { confirm, isCancel, text } from '@clack/prompts'
 import type { ToolExecution } from '@palimpsest/host'
 import { escapeLine, escapeText } from './escape.js'
 import type { Answer } from './run/permission.js'
@@ -10,7 +9,7 @@ export function canAsk(): boolean {
 
 /** The answer to a question; `false` for Escape, Ctrl-C and Ctrl-D too. */
 export async function askYesNo(message: string): Promise<boolean> {
-  const { answer } = await ask<boolean>(signal =>
+  const { answer } = await ask<boolean>(({ confirm }, signal) =>
     confirm({ message, initialValue: false, output: process.stderr, signal }),
   )
   return answer ?? false
@@ -24,7 +23,7 @@ export async function askPermission({ tool, toolName, input, signal: cancelled }
   const name = escapeLine(toolName)
   process.stderr.write(`\n${inputText(input)}\n`)
   const { answer, isInterrupt } = await ask<string>(
-    signal =>
+    ({ text }, signal) =>
       text({
         message: `Run ${name}? (${tool.effect ?? 'execute'})  y: yes, n: no, a: always ${name}, for this run`,
         placeholder: 'no',
@@ -40,13 +39,15 @@ export async function askPermission({ tool, toolName, input, signal: cancelled }
 
 /** The next task, or `undefined` where the user has none. */
 export async function askTask(): Promise<string | undefined> {
-  const { answer } = await ask<string>(signal =>
+  const { answer } = await ask<string>(({ text }, signal) =>
     text({ message: 'Task', placeholder: 'Ctrl-D ends', output: process.stderr, signal }),
   )
   return answer?.trim() || undefined
 }
 
 // --- internal ---
+
+type Clack = typeof import('@clack/prompts')
 
 interface Asked<T> {
   /** `undefined` where the question was left without one. */
@@ -60,9 +61,11 @@ interface Asked<T> {
  * an empty line) without a word to who waits, and listens to its signal for ever: all that is settled here.
  */
 async function ask<T>(
-  prompt: (signal: AbortSignal) => Promise<T | symbol>,
+  prompt: (clack: Clack, signal: AbortSignal) => Promise<T | symbol>,
   cancelled?: AbortSignal,
 ): Promise<Asked<T>> {
+  // Most commands ask nothing.
+  const clack = await import('@clack/prompts')
   giveColumns()
   const left = new AbortController()
   const leave = () => left.abort()
@@ -77,8 +80,8 @@ async function ask<T>(
   cancelled?.addEventListener('abort', leave)
   if (cancelled?.aborted) leave()
   try {
-    const answer = await prompt(left.signal)
-    return isCancel(answer) ? { answer: undefined, isInterrupt } : { answer: answer as T, isInterrupt: false }
+    const answer = await prompt(clack, left.signal)
+    return clack.isCancel(answer) ? { answer: undefined, isInterrupt } : { answer: answer as T, isInterrupt: false }
   } finally {
     isOpen = false
     process.stdin.off('keypress', hearKey).off('pause', hearPause)

@@ -1,4 +1,3 @@
-import { requestTokens } from '@palimpsest/history'
 import type { ModelRequest } from '@palimpsest/session'
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
@@ -53,7 +52,10 @@ async function at(
     const { healOptions } = await import('../transcripts/read-options.js')
     context.out.write(`${wireBody(request, healOptions({ ...(target !== undefined && { target }) }).target)}\n`)
   } else if (context.out.isJson) context.out.json(request)
-  else print(request, length, requestTokens(session, await loadTokenizer(), length), context)
+  else {
+    const { requestTokens } = await import('@palimpsest/history')
+    print(request, length, requestTokens(session, await loadTokenizer(), length), context)
+  }
   return EXIT.ok
 }
 

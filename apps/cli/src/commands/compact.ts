@@ -1,4 +1,3 @@
-import { compact, summarizeWith } from '@palimpsest/history'
 import type { Session } from '@palimpsest/session'
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
@@ -42,6 +41,7 @@ interface CompactFlags {
 
 async function run(context: Context, given: string | undefined, flags: CompactFlags): Promise<ExitCode> {
   const { summary, keepRecent } = flags
+  const { compact } = await import('@palimpsest/history')
   const edit = async (session: Session) => {
     const last = session.requestAt(session.length)?.model
     const summarize = summary === undefined ? await summarizer(flags, last) : async () => summary
@@ -75,6 +75,7 @@ async function summarizer(flags: CompactFlags, last: string | undefined) {
   const { port, settings, defaults } = await chooseModel(flags, last).catch(error => {
     throw flags.model === undefined ? namingSummary(error) : error
   })
+  const { summarizeWith } = await import('@palimpsest/history')
   return summarizeWith(port, { settings: { ...defaults, ...settings } })
 }
 

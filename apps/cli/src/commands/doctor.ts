@@ -1,7 +1,7 @@
 import { type Mended, mendSession, openSession, type SessionBackend } from '@palimpsest/session-persistence'
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
-import { findProblems, type Problems } from '../doctor/findings.js'
+import type { Problems } from '../doctor/findings.js'
 import { escapeLine } from '../escape.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import { CommandError, describeFailure, usageError } from '../failure.js'
@@ -155,6 +155,7 @@ async function allIds(backend: SessionBackend | undefined): Promise<string[]> {
 
 async function diagnose(backend: SessionBackend, id: string, storeFlag: string): Promise<Diagnosis> {
   try {
+    const { findProblems } = await import('../doctor/findings.js')
     const problems = await findProblems(backend, id, storeFlag)
     return { id, ok: problems.findings.length === 0, ...problems }
   } catch (error) {

@@ -1,4 +1,4 @@
-import { type Edit, EditFold, type Explanation, explain as explainEvent } from '@palimpsest/history'
+import type { Edit, Explanation } from '@palimpsest/history'
 import type { Session, SessionEvent } from '@palimpsest/session'
 import type { SessionBackend } from '@palimpsest/session-persistence'
 import { Command } from 'commander'
@@ -32,7 +32,8 @@ async function explain(context: Context, id: string, number: number | undefined)
   const { session, backend } = await readStored(context, given)
   const event = session.at(seq)
   if (event === undefined) throw unknownSeq(session, seq)
-  const state = explainEvent(session, seq)
+  const history = await import('@palimpsest/history')
+  const state = history.explain(session, seq)
   const relations = {
     above: chainAbove(session, seq),
     shadows: session.surface.shadowed(seq),
@@ -46,6 +47,7 @@ async function explain(context: Context, id: string, number: number | undefined)
 
 /** Later events only may cite it, or be the edit that took it off the surface: the cost is what lies behind it. */
 async function lookBehind(backend: SessionBackend, session: Session, seq: number, state: Explanation) {
+  const { EditFold } = await import('@palimpsest/history')
   const citedBy: number[] = []
   const fold = new EditFold()
   await readRange(backend, session.id, { from: seq + 1, to: session.length }, events => {

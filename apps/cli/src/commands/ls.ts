@@ -108,10 +108,8 @@ function print(rows: readonly Row[], { out }: Pick<Context, 'out'>): void {
     shorten((row.title ?? '').replace(/\s+/g, ' ').trim(), 80),
   ])
   const [head, ...lines] = table(['ID', 'AGE', 'TURNS', 'EVENTS', 'SIZE', 'STATE', 'TITLE'], cells, [1, 2, 3, 4])
-  out.line(out.colors.bold(fit(head!, out.columns)))
-  lines.forEach((line, index) => {
-    out.line(paint(fit(line, out.columns), rows[index]!, out))
-  })
+  const painted = lines.map((line, index) => paint(fit(line, out.columns), rows[index]!, out))
+  out.line([out.colors.bold(fit(head!, out.columns)), ...painted].join('\n'))
 }
 
 function stateOf({ error, damage = [], openTurn }: Row): string {

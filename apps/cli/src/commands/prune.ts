@@ -1,4 +1,3 @@
-import { prune } from '@palimpsest/history'
 import type { Session } from '@palimpsest/session'
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
@@ -26,6 +25,7 @@ async function run(
   given: string | undefined,
   options: { keepRecent?: number; minTokens?: number },
 ): Promise<ExitCode> {
+  const { prune } = await import('@palimpsest/history')
   const countTokens = await loadTokenizer()
   const edit = (session: Session) => prune(session, { ...options, countTokens })
   const { id, repaired, result: report } = await editStored(context, given, 'prune', edit)

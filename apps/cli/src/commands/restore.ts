@@ -1,10 +1,8 @@
-import { restore } from '@palimpsest/history'
 import type { Session } from '@palimpsest/session'
 import { Command } from 'commander'
 import { action, type Context } from '../context.js'
 import { costLine, editStored } from '../edited-session.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
-import { assertRestorable } from '../restorable.js'
 import { loadTokenizer, TOKENIZER } from '../tokenizer.js'
 import { counted, seqRanges } from '../view/figures.js'
 import { withExamples } from './examples.js'
@@ -35,6 +33,8 @@ async function run(
   { reason }: { reason?: string },
 ): Promise<ExitCode> {
   const [given, node] = number === undefined ? [undefined, seqOf(id)] : [id, number]
+  const { restore } = await import('@palimpsest/history')
+  const { assertRestorable } = await import('../restorable.js')
   const countTokens = await loadTokenizer()
   const edit = (session: Session) => {
     assertRestorable(session, node, context.storeFlag)
