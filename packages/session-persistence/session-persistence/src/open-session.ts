@@ -79,7 +79,7 @@ export async function resume(backend: SessionBackend, lease: Lease, options: Res
   try {
     return await resumeSound(backend, lease, options)
   } catch (error) {
-    if (error instanceof PersistenceError) throw error
+    if (isOfStore(error)) throw error
     return resumeBeforeRefused(backend, lease, error, options)
   }
 }
@@ -155,6 +155,12 @@ async function readLandmarks(backend: SessionBackend, lease: Lease): Promise<Laz
   if (log === undefined) throw notFound(lease.id)
   assertHeader(log.header, lease.id)
   return log
+}
+
+/** A refusal of the store, or trouble from outside: not what a store stumbles over when an event is of no good. */
+function isOfStore(error: unknown): boolean {
+  if (!(error instanceof PersistenceError)) return false
+  return error.code !== 'WRITE_FAILED' || (error.cause as { code?: unknown } | undefined)?.code !== undefined
 }
 
 /** What stands in the way of reading on: a hole, or (with its `type`) an event that may not be ignored, or (with its `refusal`) one that cannot be. */

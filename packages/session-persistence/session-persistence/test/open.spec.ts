@@ -136,6 +136,14 @@ describe('an event that no session can hold', () => {
     expect(await isFree(base, 'a')).toBe(true)
   })
 
+  test('is found behind what the store made of it', async () => {
+    const { backends } = await changed({ surfaceOp: undefined })
+    const cause = new TypeError('the store stumbled')
+    const open = async () => Promise.reject(new PersistenceError('WRITE_FAILED', 'the disk is full', { cause }))
+    const opening = openSession({ ...backends[1]!, open } as SessionBackend, 'a')
+    await expect(opening).rejects.toMatchObject({ code: 'SURFACE_INTENT_REQUIRED' })
+  })
+
   test('is not looked for where something else went wrong', async () => {
     const base = await storing()
     const lazy = lazyMemoryBackend(base)
