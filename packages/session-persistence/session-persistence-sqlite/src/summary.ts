@@ -9,23 +9,30 @@ export function summaryOf(row: SessionRow | string): SessionSummary {
     const message = `session "${row}": its row lies on a bad page of the database; keep a copy of the file`
     return { id: row, damage: [damage('HEADER_DAMAGED')], error: { code: 'HEADER_DAMAGED', message } }
   }
-  const id = nameOf(row)
+  const { isStateSound, header: text } = row
   const { length, bytes, updatedAt, title } = row.state
-  const summary: SessionSummary = { id, ...(row.isStateSound && { bytes: bytes + String(row.header).length }) }
+  const summary: SessionSummary = { id: String(row.id) }
+  if (isStateSound) summary.bytes = bytes + String(text).length
   try {
-    const header = headerOf(row, id)
-    if (!row.isStateSound) return { ...summary, header, damage: [damage('RECORD_DAMAGED')] }
-    return { ...summary, header, length, updatedAt, ...(title !== null && { title }) }
+    summary.header = headerOf(row, summary.id)
   } catch (error) {
-    const code = error instanceof PersistenceError ? error.code : 'HEADER_DAMAGED'
-    const message = error instanceof Error ? error.message : String(error)
-    if (code !== 'HEADER_DAMAGED')
-      return { ...summary, header: JSON.parse(row.header) as SessionHeader, error: { code, message } }
-    return { ...summary, damage: [damage('HEADER_DAMAGED')], error: { code, message } }
+    return { ...summary, id: nameOf(row), ...whyUnreadable(row, error) }
   }
+  if (!isStateSound) return { ...summary, damage: [damage('RECORD_DAMAGED')] }
+  summary.length = length
+  summary.updatedAt = updatedAt
+  if (title !== null) summary.title = title
+  return summary
 }
 
 // --- internal ---
+
+function whyUnreadable({ header }: SessionRow, error: unknown): Partial<SessionSummary> {
+  const code = error instanceof PersistenceError ? error.code : 'HEADER_DAMAGED'
+  const message = error instanceof Error ? error.message : String(error)
+  if (code === 'HEADER_DAMAGED') return { damage: [damage(code)], error: { code, message } }
+  return { header: JSON.parse(header) as SessionHeader, error: { code, message } }
+}
 
 /** As the header has it, which has a checksum; the column, or its index, has none. */
 function nameOf({ id, header, isHeaderSound }: SessionRow): string {
