@@ -3,6 +3,7 @@ import {
   assertFormatVersion,
   type Damage,
   findRefused,
+  isUnmarked,
   refusedDamage,
   type SessionBackend,
 } from '@palimpsest/session-persistence'
@@ -72,7 +73,7 @@ async function readWhole(backend: SessionBackend, id: string): Promise<Opened> {
 async function readBeforeRefused(backend: SessionBackend, id: string, error: SessionError): Promise<Opened> {
   const { header, seed, damage, acceptUnknown } = await readSeed(backend, id)
   const refused = findRefused({ header, seed, acceptUnknown })
-  if (refused === undefined || refused.refusal.code === 'SURFACE_INTENT_REQUIRED') throw error
+  if (refused === undefined || isUnmarked(seed)) throw error
   const session = Session.create({ header, seed: seed.slice(0, refused.seq), acceptUnknown })
   return { session, damage: [...damage, refusedDamage(seed[refused.seq]!)], isHoled: true }
 }

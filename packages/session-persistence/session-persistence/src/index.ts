@@ -9,7 +9,7 @@ export { type Hole, type Mended, type MendPlan, mendSession, planMend } from './
 export { type OpenOptions, type OpenReport, type OpenSession, openSession, type ResumeOptions } from './open-session.js'
 export * from './owner.js'
 export * from './port.js'
-export { findRefused, refusedDamage } from './refused-event.js'
+export { findRefused, isUnmarked, refusedDamage } from './refused-event.js'
 export * from './title.js'
 export * from './watch-errors.js'
 export * from './watch-session.js'

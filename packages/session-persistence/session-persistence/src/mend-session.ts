@@ -1,7 +1,6 @@
 import {
   closeInterruptedTurn,
   isKnownType,
-  isSurfaceType,
   markSurface,
   Session,
   SessionError,
@@ -13,6 +12,7 @@ import { PersistenceError } from './errors.js'
 import { assertSessionId } from './id.js'
 import { OpenCalls } from './open-calls.js'
 import type { Damage, ScannedLog, SessionBackend } from './port.js'
+import { isUnmarked } from './refused-event.js'
 
 /** A stretch of seqs that cannot be read, half-open: the data of a `log/lost`. */
 export interface Hole {
@@ -81,8 +81,8 @@ export async function mendSession(
  */
 export function planMend(id: string, log: ScannedLog & { events: readonly SessionEvent[] }): MendPlan | undefined {
   const { header } = log
-  const isUnmarked = hasNoMarks(log.events)
-  const events = isUnmarked ? markSurface(log.events) : log.events
+  const isFromElsewhere = isUnmarked(log.events)
+  const events = isFromElsewhere ? markSurface(log.events) : log.events
   const mending = new Mending(events)
   for (const hole of findHoles(log)) {
     mending.readmitUpTo(hole.from)
@@ -91,7 +91,7 @@ export function planMend(id: string, log: ScannedLog & { events: readonly Sessio
   mending.readmitUpTo(Number.POSITIVE_INFINITY)
   const { holes, leftOut } = mending
   const isLost = events.length > 0 && log.damage.some(each => isLasting(each, log))
-  if (holes.length === 0 && !isLost && !isUnmarked) return undefined
+  if (holes.length === 0 && !isLost && !isFromElsewhere) return undefined
   return { header: headerOf(id, header), events: mending.finish(), holes, leftOut, unknown: mending.unknown }
 }
 
@@ -106,12 +106,6 @@ async function readAll(backend: SessionBackend, id: string, events: SessionEvent
   const log = await backend.read(id)
   for (const event of log?.events ?? []) events.push(event)
   return log
-}
-
-/** A log from elsewhere, which is upgraded; where others have theirs, a mark that is missing is not guessed. */
-function hasNoMarks(events: readonly SessionEvent[]): boolean {
-  const surface = events.filter(({ type }) => isSurfaceType(type))
-  return surface.length > 0 && surface.every(({ surfaceOp }) => surfaceOp === undefined)
 }
 
 /** What opening the session does not mend: it stands in front of good records, or in the place of the header. */

@@ -4,7 +4,7 @@ import { PersistenceError } from './errors.js'
 import { assertFormatVersion, assertHeaderId } from './header.js'
 import { assertSessionId } from './id.js'
 import type { Damage, LazyLog, Lease, SessionBackend, StoredLog } from './port.js'
-import { findRefused, refusedDamage } from './refused-event.js'
+import { findRefused, isUnmarked, refusedDamage } from './refused-event.js'
 
 /** A session and its store. `flush` and `close` need no `this`. */
 export interface OpenSession {
@@ -186,7 +186,7 @@ async function resumeBeforeRefused(
   const refused = findRefused({ header: log.header, seed: sound, ...kernelOptions(options) })
   if (refused === undefined) throw error
   const { seq, refusal } = refused
-  if (refusal.code === 'SURFACE_INTENT_REQUIRED') throw refusal
+  if (isUnmarked(sound)) throw refusal
   const event = sound[seq]!
   const damage = damageOf(lease, log)
   if (refusal.code === 'UNKNOWN_EVENT_TYPE') return resumeReadOnly(backend, lease, event, damage, options)

@@ -1,4 +1,4 @@
-import { type CreateOptions, Session, SessionError, type SessionEvent } from '@palimpsest/session'
+import { type CreateOptions, isSurfaceType, Session, SessionError, type SessionEvent } from '@palimpsest/session'
 import type { Damage } from './port.js'
 
 /** An event whose bytes are good, and which no session admits. */
@@ -23,6 +23,12 @@ export function findRefused(options: CreateOptions): RefusedEvent | undefined {
 export function refusedDamage(event: SessionEvent): Damage {
   const bytes = new TextEncoder().encode(JSON.stringify(event)).length
   return { code: 'RECORD_DAMAGED', where: { seq: event.seq }, bytes, kept: null, mayHaveBeenAcknowledged: true }
+}
+
+/** A log from elsewhere, to be upgraded as a whole (`markSurface`); where others have theirs, a missing mark is not guessed. */
+export function isUnmarked(events: readonly SessionEvent[]): boolean {
+  const surface = events.filter(({ type }) => isSurfaceType(type))
+  return surface.length > 0 && surface.every(({ surfaceOp }) => surfaceOp === undefined)
 }
 
 // --- internal ---

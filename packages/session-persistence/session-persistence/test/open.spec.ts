@@ -113,6 +113,7 @@ describe('an event that no session can hold', () => {
     ['SEED_INVALID', { note: 1 }],
     ['EVENT_DATA_INVALID', { data: null }],
     ['PROVENANCE_INVALID', { sourceEventSeqs: [] }],
+    ['SURFACE_INTENT_REQUIRED', { surfaceOp: undefined }],
     ['SURFACE_RANGE_UNKNOWN', { surfaceOp: { op: 'replace', start: 0, end: 0 }, sourceEventSeqs: [0] }],
   ])('(%s) opens the part before it, unrepaired, without a lease', async (code, change) => {
     const { base, backends } = await changed(change)
@@ -130,9 +131,14 @@ describe('an event that no session can hold', () => {
     }
   })
 
-  test('is refused where it only has no mark: nobody may guess it', async () => {
-    const { base, backends } = await changed({ surfaceOp: undefined })
-    await expect(openSession(backends[0]!, 'a')).rejects.toMatchObject({ code: 'SURFACE_INTENT_REQUIRED' })
+  test('is refused where the log has no marks at all: nobody may guess them', async () => {
+    const base = await storing()
+    const read: SessionBackend['read'] = async (id, range) => {
+      const log = await base.read(id, range)
+      return log && { ...log, events: log.events.map(({ surfaceOp: _, ...event }) => event as SessionEvent) }
+    }
+    const opening = openSession(over(base, { read }), 'a')
+    await expect(opening).rejects.toMatchObject({ code: 'SURFACE_INTENT_REQUIRED' })
     expect(await isFree(base, 'a')).toBe(true)
   })
 
@@ -140,8 +146,8 @@ describe('an event that no session can hold', () => {
     const { backends } = await changed({ surfaceOp: undefined })
     const cause = new TypeError('the store stumbled')
     const open = async () => Promise.reject(new PersistenceError('WRITE_FAILED', 'the disk is full', { cause }))
-    const opening = openSession({ ...backends[1]!, open } as SessionBackend, 'a')
-    await expect(opening).rejects.toMatchObject({ code: 'SURFACE_INTENT_REQUIRED' })
+    const { session, report } = await openSession({ ...backends[1]!, open } as SessionBackend, 'a')
+    expect([session.length, report.readOnly]).toEqual([2, true])
   })
 
   test('is not looked for where something else went wrong', async () => {
