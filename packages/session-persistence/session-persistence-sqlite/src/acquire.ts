@@ -84,8 +84,8 @@ function settle(db: Handle, row: SessionRow, id: string): Settled {
   const scan = scanEnd(db, row, id, length)
   if (scan.lostFrom !== undefined) return { damage: [], holeAt: scan.lostFrom }
   if (scan.end >= length) return SOUND
-  // What a fork still shares is not ours alone to cut.
-  if (isSharedFrom(db, row, scan.end)) return { damage: [], holeAt: scan.end }
+  // What a fork still shares is not ours alone to cut, and a table that is torn itself loses more where it is written to.
+  if (isSharedFrom(db, row, scan.end) || !areTablesSound(db)) return { damage: [], holeAt: scan.end }
   return { damage: [cutTail(db, row, id, scan)] }
 }
 
@@ -146,4 +146,9 @@ function resetState(db: Handle, row: SessionRow, id: string, length: number): vo
 
 function isSharedFrom(db: Handle, { key }: SessionRow, seq: number): boolean {
   return db.rows('SELECT 1 FROM sessions WHERE parent = ? AND base > ? LIMIT 1').get(key, seq) !== undefined
+}
+
+/** Looks at every page, which only a damaged log is worth. */
+function areTablesSound(db: Handle): boolean {
+  return db.rows<[string]>('PRAGMA quick_check(1)').get()?.[0] === 'ok'
 }

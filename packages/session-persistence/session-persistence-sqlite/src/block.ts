@@ -19,18 +19,23 @@ export function encodeBlock(texts: readonly PlainText[]): Buffer {
   return gzipSync(plain, { level: plain.length > 2 * LARGEST_BLOCK ? 1 : 6 })
 }
 
-/** Names the texts of an inflated block that begins at `at`, and where they lie. Gives where it ends; throws on what no block is. */
-export function cutBlock(plain: Buffer, at: number, onText: (id: number, from: number, to: number) => void): number {
-  const end = plain.indexOf(NEWLINE, at)
-  const list = JSON.parse(plain.toString('latin1', at, end)) as number[]
-  let from = end + 1
+/** Names the texts of an inflated block, the half-open range of `plain`, and where they lie. Throws on what no block is. */
+export function cutBlock(
+  plain: Buffer,
+  at: number,
+  end: number,
+  onText: (id: number, from: number, to: number) => void,
+): void {
+  const newline = plain.indexOf(NEWLINE, at)
+  const list = JSON.parse(plain.toString('latin1', at, newline)) as number[]
+  let from = newline + 1
   for (let i = 0; i < list.length; i += 2) {
     const to = from + list[i + 1]!
-    if (!(to >= from && to <= plain.length)) throw new Error(`text ${list[i]} lies outside of its block`)
+    if (!(to >= from && to <= end)) throw new Error(`text ${list[i]} lies outside of its block`)
     onText(list[i]!, from, to)
     from = to
   }
-  return from
+  if (from !== end) throw new Error(`expected a block of ${from - at} bytes, found ${end - at}`)
 }
 
 /** How much a block inflates to, as it says itself. */

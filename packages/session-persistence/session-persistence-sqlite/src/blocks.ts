@@ -1,5 +1,5 @@
 import { crc32, gunzipSync } from 'node:zlib'
-import { cutBlock, encodeBlock, LARGEST_BLOCK, type PlainText } from './block.js'
+import { cutBlock, encodeBlock, LARGEST_BLOCK, type PlainText, sizeOfBlock } from './block.js'
 import type { Handle } from './handle.js'
 
 /**
@@ -63,9 +63,11 @@ function readBlock(db: Handle, id: number): ReadonlyMap<number, Buffer> {
   const known = blocks.get(id)
   if (known !== undefined) return known
   const body = db.rows<[Buffer]>('SELECT body FROM blocks WHERE id = ?').get(id)?.[0]
-  const plain = gunzipSync(body!)
+  // What follows the member, gunzip would pass by.
+  const size = sizeOfBlock(body!)
+  const plain = gunzipSync(body!, { maxOutputLength: Math.max(1, size) })
   const texts = new Map<number, Buffer>()
-  cutBlock(plain, 0, (text, from, to) => texts.set(text, plain.subarray(from, to)))
+  cutBlock(plain, 0, size, (text, from, to) => texts.set(text, plain.subarray(from, to)))
   if (plain.length > 2 * LARGEST_BLOCK) return texts
   if (blocks.size >= KEPT_BLOCKS) blocks.delete(blocks.keys().next().value!)
   blocks.set(id, texts)

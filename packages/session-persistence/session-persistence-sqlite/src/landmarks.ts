@@ -10,10 +10,12 @@ import {
 } from '@palimpsest/session'
 import type { Part } from './chain.js'
 import type { Handle } from './handle.js'
+import { readLandmarkRows } from './joined-rows.js'
 import { type FetchedTexts, fetchTexts, inflateTexts } from './many-texts.js'
-import { COLUMNS, decodeRow, type EventRow, isSoundRow, opOf, typeOf } from './record.js'
+import { decodeRow, type EventRow, opOf, typeOf } from './record.js'
 import { readEvents } from './scan.js'
 import { placeOf } from './schema.js'
+import { decodeSources } from './sources.js'
 import { putTexts, type TextEntry } from './texts.js'
 
 /** What opening needs of the log, as the port wants it. */
@@ -57,9 +59,11 @@ export function fetchLandmarks(
   let seen = 0
   for (const { key, from, to } of parts) {
     let next = placeOf(key, from)
-    for (const row of db.rows<EventRow>(LANDMARKS).all(next, placeOf(key, to))) {
+    const rows = readLandmarkRows(db, key, from, to)
+    if (rows === undefined) return undefined
+    for (const row of rows) {
       const place = placeOf(key, row[0])
-      if (!(place >= next) || !isSoundRow(row, key) || !isLandmark(row[2])) return undefined
+      if (!(place >= next) || !isLandmark(row[2])) return undefined
       next = place + 1
       seen += 1
       found.add(row, { seq: row[0], type: typeOf(row[2]), surfaceOp: opOf(row[5]) }, row[6] !== null)
@@ -102,9 +106,7 @@ const PLAIN_TYPES: ReadonlySet<string> = new Set([
   'prune/applied',
 ])
 
-const WITHIN = 'FROM events INDEXED BY landmarks WHERE landmark IS NOT NULL AND place >= ? AND place < ?'
-const LANDMARKS = `SELECT ${COLUMNS} ${WITHIN} ORDER BY place`
-const COUNT = `SELECT count(*) ${WITHIN}`
+const COUNT = 'SELECT count(*) FROM events INDEXED BY landmarks WHERE landmark IS NOT NULL AND place >= ? AND place < ?'
 
 /** What a landmark is known by: enough of a marker, still without its sources. */
 interface Mark {
@@ -203,7 +205,7 @@ class RowTexts {
 
 function sourcedMarker([seq, , type, , sources, op]: EventRow): SurfaceMarker {
   const marker = { seq, type: typeOf(type), surfaceOp: opOf(op) }
-  return (sources === null ? marker : { ...marker, sourceEventSeqs: JSON.parse(sources) }) as SurfaceMarker
+  return (sources === null ? marker : { ...marker, sourceEventSeqs: decodeSources(sources, seq) }) as SurfaceMarker
 }
 
 /** The event of a sound row, whole and frozen. Each column is parsed for itself: none can say what another one holds. */

@@ -31,7 +31,9 @@ export async function inflateTexts(
 ): Promise<ReadonlyMap<number, string>> {
   const texts = new Map<number, string>()
   for (const [id, body] of plain) if (isPlain(id, body)) texts.set(id, body.toString())
-  for (const batch of await Promise.all(batchesOf(blocks).map(inflateBatch))) takeTexts(texts, batch)
+  const batches = batchesOf(blocks)
+  const inflated = await Promise.all(batches.map(inflateBatch))
+  for (let i = 0; i < batches.length; i++) takeTexts(texts, batches[i]!, inflated[i]!)
   return texts
 }
 
@@ -46,23 +48,26 @@ const BATCH_SIZE = 1024 * 1024
 
 interface Batch {
   readonly blocks: Buffer[]
-  size: number
+  /** Where each one ends, once they are inflated. */
+  readonly ends: number[]
 }
 
 function batchesOf(blocks: readonly Buffer[]): Batch[] {
   const batches: Batch[] = []
   for (const body of blocks) {
     const size = sizeOfBlock(body)
-    const last = batches.at(-1)
-    if (last !== undefined && last.size + size <= BATCH_SIZE) {
-      last.blocks.push(body)
-      last.size += size
-    } else batches.push({ blocks: [body], size })
+    const batch = batches.at(-1)
+    const end = (batch?.ends.at(-1) ?? 0) + size
+    if (batch !== undefined && end <= BATCH_SIZE) {
+      batch.blocks.push(body)
+      batch.ends.push(end)
+    } else batches.push({ blocks: [body], ends: [size] })
   }
   return batches
 }
 
-function inflateBatch({ blocks, size }: Batch): Promise<Buffer> {
+function inflateBatch({ blocks, ends }: Batch): Promise<Buffer> {
+  const size = ends.at(-1)!
   return new Promise((resolve, reject) => {
     // A chunk with room to spare: one that comes out full makes zlib go on into another one.
     gunzip(Buffer.concat(blocks), { chunkSize: size + 64, maxOutputLength: size }, (error, plain) => {
@@ -73,10 +78,10 @@ function inflateBatch({ blocks, size }: Batch): Promise<Buffer> {
 }
 
 /** Of ASCII the texts are slices of one string, which costs next to nothing; others are decoded one by one. */
-function takeTexts(texts: Map<number, string>, batch: Buffer): void {
-  const whole = isAscii(batch) ? batch.toString('latin1') : undefined
+function takeTexts(texts: Map<number, string>, { ends }: Batch, plain: Buffer): void {
+  const whole = isAscii(plain) ? plain.toString('latin1') : undefined
   const take = (id: number, from: number, to: number) => {
-    texts.set(id, whole === undefined ? batch.toString('utf8', from, to) : whole.slice(from, to))
+    texts.set(id, whole === undefined ? plain.toString('utf8', from, to) : whole.slice(from, to))
   }
-  for (let at = 0; at < batch.length; ) at = cutBlock(batch, at, take)
+  for (let i = 0; i < ends.length; i++) cutBlock(plain, ends[i - 1] ?? 0, ends[i]!, take)
 }

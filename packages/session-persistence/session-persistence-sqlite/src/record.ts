@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib'
 import type { SessionEvent } from '@palimpsest/session'
+import { decodeSources, encodeSources } from './sources.js'
 
 /** The columns of `events` in the order in which they are read and written, without `place` and `landmark`. */
 export const COLUMNS = 'seq, time, type, data, source_event_seqs, surface_op, ignorable, texts, crc'
@@ -8,7 +9,7 @@ export const COLUMNS = 'seq, time, type, data, source_event_seqs, surface_op, ig
 export type EventRow = [
   seq: number,
   time: number,
-  /** As JSON text where the type begins with a quotation mark, or holds half of a surrogate pair; `typeOf` tells. */
+  /** As JSON text where the type is empty, begins with a quotation mark, or holds a control character or half of a surrogate pair; `typeOf` tells. */
   type: string,
   data: string,
   sourceEventSeqs: string | null,
@@ -35,7 +36,7 @@ export function encodeRow(event: SessionEvent): EventRow {
     time,
     storedType(type),
     JSON.stringify(event.data),
-    sourceEventSeqs === undefined ? null : JSON.stringify(sourceEventSeqs),
+    sourceEventSeqs === undefined ? null : encodeSources(sourceEventSeqs, seq),
     surfaceOp === undefined ? null : surfaceOp === 'append' ? APPEND : JSON.stringify(surfaceOp),
     ignorable === undefined ? null : 1,
     null,
@@ -45,8 +46,7 @@ export function encodeRow(event: SessionEvent): EventRow {
 
 /** Of a row as it stands, under the key of its session: a row that strays into another one is not taken for its own. */
 export function crcOfRow(row: EventRow, key: number): number {
-  const crc = crc32(lineOf(row), key)
-  return row[7] === null ? crc : crc32(row[7], crc)
+  return crc32(linesOf(row), key)
 }
 
 /** Of the event's line in the JSONL store, without `,"crc":…`. */
@@ -73,7 +73,7 @@ export function isSoundRow(row: unknown[], key: number): row is EventRow {
 /** The event of a sound row; `data` as it is stored, without the strings that lie elsewhere. Throws on what is no JSON. */
 export function decodeRow([seq, time, type, data, sources, op, ignorable]: EventRow): SessionEvent {
   const event: Record<string, unknown> = { seq, time, type: typeOf(type), data: JSON.parse(data) }
-  if (sources !== null) event.sourceEventSeqs = JSON.parse(sources)
+  if (sources !== null) event.sourceEventSeqs = decodeSources(sources, seq)
   if (op !== null) event.surfaceOp = opOf(op)
   if (ignorable !== null) event.ignorable = true
   return event as unknown as SessionEvent
@@ -101,15 +101,15 @@ const APPEND = '"append"'
 /** Place, seq, time, crc, and what SQLite adds to a row. */
 const FIXED_BYTES = 32
 
+/** What no column may hold as it is. */
+const UNFIT = /[\p{Surrogate}\p{Cc}]/u
+
 /** As it is; as JSON text where the column could not hold it, or where it looks like JSON text itself. */
 function storedType(type: string): string {
-  return type.startsWith('"') || LONE_SURROGATE.test(type) ? JSON.stringify(type) : type
+  return type === '' || type.startsWith('"') || UNFIT.test(type) ? JSON.stringify(type) : type
 }
 
-/** What the checksum is taken of: the event as a line, up to its closing brace, the type as it is stored. */
-function lineOf([seq, time, type, data, sources, op, ignorable]: EventRow): string {
-  let line = `{"seq":${seq},"time":${time},"type":${JSON.stringify(type)},"data":${data}`
-  if (sources !== null) line += `,"sourceEventSeqs":${sources}`
-  if (op !== null) line += `,"surfaceOp":${op}`
-  return ignorable === null ? line : `${line},"ignorable":true`
+/** What the checksum is taken of: the columns as they are, a line each. No column holds a newline. */
+function linesOf([seq, time, type, data, sources, op, ignorable, texts]: EventRow): string {
+  return `${seq}\n${time}\n${type}\n${data}\n${sources ?? ''}\n${op ?? ''}\n${ignorable ?? ''}\n${texts ?? ''}`
 }
