@@ -42,7 +42,7 @@ function textOf(events: { data: { type: string; data: unknown }; time: number; t
       if (twist === 'lost') seq += 1
       const event = { seq: twist === 'repeated' ? Math.max(0, seq - 1) : seq, time, type, data }
       seq = event.seq + 1
-      const line = lineOf(twist === 'typed first' ? { type, ...event } : event)
+      const line = lineOf(twist === 'typed first' ? { type, seq: event.seq, time, data } : event)
       if (twist === 'spaced') return lineOf({ seq: event.seq, time, type, ' ': '', data })
       if (twist === 'flipped') return line.replace('"data"', '"dbta"')
       if (twist === 'glued') return line.slice(0, -1)
