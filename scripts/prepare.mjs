@@ -90,10 +90,12 @@ async function install() {
 
 async function build() {
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  const { ok } = await phase('building what changed', process.execPath, [tsc, '-b'])
+  const compiled = await phase('building what changed', process.execPath, [tsc, '-b'])
+  if (!compiled.ok) return false
+  const { ok } = await phase('bundling the kernel', process.execPath, [join(root, 'scripts', 'bundle-kernel.mjs')])
   const command = join(root, 'apps', 'cli', 'dist', 'main.js')
   // The compiler leaves a command without the right to be executed.
-  if (ok && existsSync(command)) chmodSync(command, 0o755)
+  if (existsSync(command)) chmodSync(command, 0o755)
   return ok
 }
 
