@@ -12,7 +12,7 @@ import type { Part } from './chain.js'
 import type { Handle } from './handle.js'
 import { readLandmarkRows } from './joined-rows.js'
 import { type FetchedTexts, fetchTexts, inflateTexts } from './many-texts.js'
-import { decodeRow, type EventRow, opOf, typeOf } from './record.js'
+import { decodeInto, type EventRow, opOf, typeOf } from './record.js'
 import { readEvents } from './scan.js'
 import { placeOf } from './schema.js'
 import { decodeSources } from './sources.js'
@@ -70,14 +70,15 @@ export function fetchLandmarks(
     }
   }
   if (seen !== count) return undefined
-  const visible = found.visible()
-  const texts = new RowTexts(db, [...visible, ...found.headers])
+  const rows = [...found.visible(), ...found.headers]
+  const texts = new RowTexts(db, rows)
   const lastTurn = found.openTurn()
   const open = lastTurn === undefined ? [] : readEvents(db, parts, lastTurn, length)
   const complete = async () => {
     await texts.inflate()
-    const decode = (row: EventRow) => decodeFrozen(row, texts)
-    return found.result(visible.map(decode), found.headers.map(decode), sourcedMarker, { open })
+    const events = rows.map((row, i) => parseFrozen('{}', event => texts.putInto(decodeInto(event as object, row), i)))
+    const headers = events.splice(events.length - found.headers.length)
+    return found.result(events as SessionEvent[], headers as SessionEvent[], sourcedMarker, { open })
   }
   return { complete }
 }
@@ -119,12 +120,14 @@ interface Mark {
 class Landmarks<T> {
   readonly headers: T[] = []
   readonly #markers: SurfaceMarker[] = []
-  /** What the markers were made of, by seq. */
-  readonly #items = new Map<number, T>()
+  /** What the markers were made of. */
+  readonly #items: T[] = []
   readonly #turns: number[] = []
   readonly #steps: number[] = []
   readonly #unknown: { seq: number; type: string }[] = []
   #turnEnd = -1
+  /** As long as nothing was replaced or restored, the surface is the log's order. */
+  #isEdited = false
 
   add(item: T, mark: Mark, ignorable: boolean): void {
     const { seq, type } = mark
@@ -134,13 +137,16 @@ class Landmarks<T> {
     else if (type === 'step/start') this.#steps.push(seq)
     else if (type === 'surface/restore' || isSurfaceType(type)) {
       this.#markers.push(mark as SurfaceMarker)
-      this.#items.set(seq, item)
+      this.#items.push(item)
+      if (mark.surfaceOp !== 'append') this.#isEdited = true
     } else if (!ignorable && !isKnownType(type)) this.#unknown.push({ seq, type })
   }
 
   /** In surface order. */
-  visible(): T[] {
-    return foldSurface(this.#markers).map(seq => this.#items.get(seq)!)
+  visible(): readonly T[] {
+    if (!this.#isEdited) return this.#items
+    const items = new Map(this.#markers.map(({ seq }, i) => [seq, this.#items[i]!]))
+    return foldSurface(this.#markers).map(seq => items.get(seq)!)
   }
 
   /** Where the last turn begins, if it has no end. */
@@ -156,10 +162,8 @@ class Landmarks<T> {
     markerOf: (item: T) => SurfaceMarker,
     { open }: Pick<SessionLandmarks, 'open'>,
   ): FoundLandmarks {
-    const visible = new Map(surface.map(event => [event.seq, event as SurfaceMarker]))
-    const markers = this.#markers.map(({ seq }) => visible.get(seq) ?? markerOf(this.#items.get(seq)!))
     const landmarks = {
-      markers,
+      markers: this.#isEdited ? this.#sourced(surface, markerOf) : (surface as readonly SurfaceMarker[]),
       surface,
       headers: headers as SessionLandmarks['headers'],
       turns: this.#turns,
@@ -168,35 +172,44 @@ class Landmarks<T> {
     }
     return { landmarks, unknown: this.#unknown }
   }
+
+  #sourced(surface: readonly SessionEvent[], markerOf: (item: T) => SurfaceMarker): SurfaceMarker[] {
+    const visible = new Map(surface.map(event => [event.seq, event as SurfaceMarker]))
+    return this.#markers.map(({ seq }, i) => visible.get(seq) ?? markerOf(this.#items[i]!))
+  }
 }
 
 /** The large texts of some rows: fetched when this is made, within a snapshot, there once they are inflated. */
 class RowTexts {
-  readonly #entries = new Map<number, readonly TextEntry[]>()
-  readonly #crcs = new Map<number, number>()
+  /** By index of the row. */
+  readonly #entries: (readonly TextEntry[] | undefined)[]
   readonly #fetched: FetchedTexts
   #texts: ReadonlyMap<number, string> = new Map()
 
   constructor(db: Handle, rows: readonly EventRow[]) {
-    for (const [seq, , , , , , , texts] of rows) {
-      if (texts === null) continue
+    const ids: number[] = []
+    this.#entries = rows.map(([, , , , , , , texts]) => {
+      if (texts === null) return undefined
       const entries: readonly TextEntry[] = JSON.parse(texts)
-      this.#entries.set(seq, entries)
-      for (const [, id, crc] of entries) this.#crcs.set(id, crc)
-    }
-    this.#fetched = fetchTexts(db, this.#crcs.keys())
+      for (const [, id] of entries) ids.push(id)
+      return entries
+    })
+    this.#fetched = fetchTexts(db, ids)
   }
 
   async inflate(): Promise<void> {
-    this.#texts = await inflateTexts(this.#fetched, (id, body) => crc32(body) === this.#crcs.get(id))
+    this.#texts = await inflateTexts(this.#fetched)
   }
 
-  putInto(event: SessionEvent): void {
-    const entries = this.#entries.get(event.seq)
+  putInto(event: SessionEvent, index: number): void {
+    const entries = this.#entries[index]
     if (entries !== undefined) putTexts(event, entries, this.#textOf)
   }
 
-  readonly #textOf = ([, id]: TextEntry): string => {
+  /** A block was checked as a whole. */
+  readonly #textOf = ([, id, crc]: TextEntry): string => {
+    const body = this.#fetched.plain.get(id)
+    if (body !== undefined && crc32(body) === crc) return body.toString()
     const text = this.#texts.get(id)
     if (text === undefined) throw new Error(`text ${id} is gone or damaged`)
     return text
@@ -206,10 +219,4 @@ class RowTexts {
 function sourcedMarker([seq, , type, , sources, op]: EventRow): SurfaceMarker {
   const marker = { seq, type: typeOf(type), surfaceOp: opOf(op) }
   return (sources === null ? marker : { ...marker, sourceEventSeqs: decodeSources(sources, seq) }) as SurfaceMarker
-}
-
-/** The event of a sound row, whole and frozen. Each column is parsed for itself: none can say what another one holds. */
-function decodeFrozen(row: EventRow, texts: RowTexts): SessionEvent {
-  const event = parseFrozen('{}', empty => texts.putInto(Object.assign(empty as SessionEvent, decodeRow(row))))
-  return event as SessionEvent
 }

@@ -5,32 +5,27 @@ import type { Handle } from './handle.js'
 
 /** Texts as a snapshot had them, still to be inflated. */
 export interface FetchedTexts {
-  readonly plain: readonly (readonly [id: number, body: Buffer])[]
+  /** By id; still to be checked. */
+  readonly plain: ReadonlyMap<number, Buffer>
   readonly blocks: readonly Buffer[]
 }
 
 /** Many texts at once, and whatever lies in the same blocks. What is not there is not among them. */
-export function fetchTexts(db: Handle, ids: Iterable<number>): FetchedTexts {
-  const list = JSON.stringify([...new Set(ids)])
+export function fetchTexts(db: Handle, ids: readonly number[]): FetchedTexts {
+  const list = JSON.stringify(ids)
+  const [places, plain] = db.rows<[string | null, number]>(PLACES).get(list)!
   return {
-    plain: db.rows<[number, Buffer]>(PLAIN).all(list),
+    plain: new Map(plain === 0 ? [] : db.rows<[number, Buffer]>(PLAIN).all(list)),
     blocks: db
       .rows<[Buffer]>(BLOCKS)
-      .all(list)
+      .all(`[${places ?? ''}]`)
       .map(([body]) => body),
   }
 }
 
-/**
- * Inflates them in the thread pool, some MB at a time; blocks are checked there. `isPlain` says of the others
- * whether they are what they must be. Rejects where anything is damaged, without saying what.
- */
-export async function inflateTexts(
-  { plain, blocks }: FetchedTexts,
-  isPlain: (id: number, body: Buffer) => boolean,
-): Promise<ReadonlyMap<number, string>> {
+/** Inflates the blocks in the thread pool, about a MB as one, and checks them there. Rejects where one is damaged, without saying which. */
+export async function inflateTexts({ blocks }: FetchedTexts): Promise<ReadonlyMap<number, string>> {
   const texts = new Map<number, string>()
-  for (const [id, body] of plain) if (isPlain(id, body)) texts.set(id, body.toString())
   const batches = batchesOf(blocks)
   const inflated = await Promise.all(batches.map(inflateBatch))
   for (let i = 0; i < batches.length; i++) takeTexts(texts, batches[i]!, inflated[i]!)
@@ -39,9 +34,10 @@ export async function inflateTexts(
 
 // --- internal ---
 
-const WANTED = 'SELECT value FROM json_each(?)'
-const PLAIN = `SELECT id, body FROM texts WHERE id IN (${WANTED}) AND body IS NOT NULL`
-const BLOCKS = `SELECT body FROM blocks WHERE id IN (SELECT block FROM texts WHERE id IN (${WANTED})) ORDER BY id`
+const WANTED = 'IN (SELECT value FROM json_each(?))'
+const PLACES = `SELECT group_concat(DISTINCT block), count(body) FROM texts WHERE id ${WANTED}`
+const PLAIN = `SELECT id, body FROM texts WHERE id ${WANTED} AND body IS NOT NULL`
+const BLOCKS = `SELECT body FROM blocks WHERE id ${WANTED} ORDER BY id`
 
 /** What inflates to about so much goes to the thread pool as one, and is held as long as one text of it is. */
 const BATCH_SIZE = 1024 * 1024

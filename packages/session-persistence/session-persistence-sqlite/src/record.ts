@@ -71,8 +71,17 @@ export function isSoundRow(row: unknown[], key: number): row is EventRow {
 }
 
 /** The event of a sound row; `data` as it is stored, without the strings that lie elsewhere. Throws on what is no JSON. */
-export function decodeRow([seq, time, type, data, sources, op, ignorable]: EventRow): SessionEvent {
-  const event: Record<string, unknown> = { seq, time, type: typeOf(type), data: JSON.parse(data) }
+export function decodeRow(row: EventRow): SessionEvent {
+  return decodeInto({}, row)
+}
+
+/** Makes an empty object the event of a sound row. Each column is parsed for itself: none can say what another one holds. */
+export function decodeInto(empty: object, [seq, time, type, data, sources, op, ignorable]: EventRow): SessionEvent {
+  const event = empty as Record<string, unknown>
+  event.seq = seq
+  event.time = time
+  event.type = typeOf(type)
+  event.data = JSON.parse(data)
   if (sources !== null) event.sourceEventSeqs = decodeSources(sources, seq)
   if (op !== null) event.surfaceOp = opOf(op)
   if (ignorable !== null) event.ignorable = true
