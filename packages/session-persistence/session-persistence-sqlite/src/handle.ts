@@ -45,7 +45,8 @@ export class Handle {
       statement = this.db.prepare<unknown[], unknown>(sql)
       this.#statements.set(sql, statement)
     }
-    return statement.run(values)
+    // Each by itself: the driver would look up every place of an array.
+    return statement.run(...values)
   }
 
   /** One snapshot for all that `work` reads. */

@@ -14,10 +14,10 @@ export function titleOf(event: SessionEvent): string | undefined {
 
 // --- internal ---
 
-/** Counts code points, so that no surrogate pair is split; looks at the head of a long text only. */
+/** Counts code points, so that no surrogate pair is split. A copy: a slice would keep a long text as long as the title lives. */
 function cut(text: string): string {
   if (text.length <= TITLE_CHARACTERS) return text
-  return Array.from(text.slice(0, 2 * TITLE_CHARACTERS))
-    .slice(0, TITLE_CHARACTERS)
-    .join('')
+  let end = 0
+  for (let n = 0; n < TITLE_CHARACTERS && end < text.length; n++) end += text.codePointAt(end)! > 0xffff ? 2 : 1
+  return JSON.parse(JSON.stringify(text.slice(0, end)))
 }
