@@ -96,6 +96,7 @@ export function planSurface(
 export function planMarker(surface: SurfaceManager, marker: SurfaceMarker, cited?: readonly number[]): SurfaceChange {
   const op = marker.surfaceOp
   if (op === 'append') return { kind: 'append', node: createNode(marker) }
+  if (typeof op !== 'object' || op === null) failMark(marker, op)
   if (op.op === 'restore') return { kind: 'restore', node: findReplacement(surface, op.node) }
   return { kind: 'replace', node: createNode(marker), ...findRange(surface, op.start, op.end, cited) }
 }
@@ -299,6 +300,15 @@ function checkSameCall(
   fail(
     'TOOL_RESULT_REWRITE_INVALID',
     `a tool/result may replace one tool/result of its own call ${JSON.stringify(toolCallId)}, found ${shadowed} at ${first.seq}`,
+  )
+}
+
+/** Of a stored log, whose marks nobody has looked at before. */
+function failMark({ seq, type }: SurfaceMarker, op: unknown): never {
+  const isMissing = op === undefined || op === null
+  return fail(
+    isMissing ? 'SURFACE_INTENT_REQUIRED' : 'SURFACE_INTENT_NOT_ALLOWED',
+    `event ${seq}, a ${type}: expected surfaceOp 'append', a replace or a restore, found ${isMissing ? 'none (a whole unmarked log: markSurface)' : JSON.stringify(op)}`,
   )
 }
 

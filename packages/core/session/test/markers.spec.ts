@@ -1,5 +1,6 @@
-import { Session } from '@palimpsest/session'
+import { foldSurface, Session } from '@palimpsest/session'
 import { expect, test } from 'vitest'
+import { refusal } from './observed.js'
 
 test('the markers of a prefix say what each edit did, in log order', () => {
   const session = Session.create({ now: () => 0 })
@@ -21,4 +22,15 @@ test('the markers of a prefix say what each edit did, in log order', () => {
   expect(Object.isFrozen(held)).toBe(true)
   session.append('user/message', say('c'), { surfaceOp: 'append' })
   expect(held).toHaveLength(3)
+})
+
+test('a marker without a mark, or with one that is none, is refused with its place', () => {
+  const marker = { seq: 4, type: 'user/message' }
+  for (const [surfaceOp, code] of [
+    [undefined, 'SURFACE_INTENT_REQUIRED'],
+    ['prepend', 'SURFACE_INTENT_NOT_ALLOWED'],
+  ]) {
+    const error = refusal(() => foldSurface([{ ...marker, surfaceOp } as never]))
+    expect([error.code, error.message]).toEqual([code, expect.stringContaining('event 4')])
+  }
 })

@@ -8,6 +8,7 @@ import { readLock } from './lock-file.js'
 import { headerIn, type LogHead, readEnd, readHead } from './log-end.js'
 import { assertHeaderLine, firstSeqOf, isHeaderDamage, openListedLog, openLogFile, readHeaderLine } from './log-file.js'
 import { Scan } from './scan.js'
+import { writeFailed } from './write-failed.js'
 
 /** A session as a listing shows it: its first line, its first user text, its end. Never throws. */
 export function summarize(
@@ -27,7 +28,7 @@ export function summarize(
       opened.file.close()
     }
   } catch (error) {
-    return { id, error: shown(error) }
+    return { id, error: shown(error, id) }
   }
 }
 
@@ -46,17 +47,17 @@ function describe(
 ): SessionSummary {
   const bytes = head.size
   const line = headerIn(head)
-  if (isHeaderDamage(line)) return { id, bytes, damage: [line], error: shown(headerError(line, id)) }
+  if (isHeaderDamage(line)) return { id, bytes, damage: [line], error: shown(headerError(line, id), id) }
   const { header } = line
   const summary: SessionSummary = { id, header, bytes }
   try {
     assertHeaderLine(line, id)
   } catch (error) {
-    return { ...summary, error: shown(error) }
+    return { ...summary, error: shown(error, id) }
   }
   const first = firstSeqOf(header)
   if (first > 0 && !listing.of(id).includes(`${id}.base`))
-    return { ...summary, error: shown(mismatch(header, 'no .base file')) }
+    return { ...summary, error: shown(mismatch(header, 'no .base file'), id) }
   const start = { offset: line.end, seq: first, line: 2 }
   const end = readEnd(head, start)
   summary.length = end.length
@@ -123,7 +124,7 @@ function headerError(line: Damage, id: string): unknown {
   return undefined
 }
 
-function shown(error: unknown): { code: string; message: string } {
-  const message = error instanceof Error ? error.message : String(error)
-  return { code: error instanceof PersistenceError ? error.code : 'HEADER_DAMAGED', message }
+function shown(error: unknown, id: string): { code: string; message: string } {
+  const { code, message } = error instanceof PersistenceError ? error : writeFailed(id, error)
+  return { code, message }
 }

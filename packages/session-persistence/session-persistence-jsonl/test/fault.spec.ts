@@ -211,6 +211,19 @@ test('a store whose place is a file, and one that cannot be listed, say what was
   await expect(openStore(directory, disk).list()[Symbol.asyncIterator]().next()).rejects.toMatchObject(told)
 })
 
+test('a session that may not be read is listed with the trouble, and not called damaged', async () => {
+  const directory = newDirectory()
+  await store(openStore(directory), sampleLog('s', 3))
+  const { disk } = faultyDisk({ at: 1, code: 'EIO', calls: ['openSync'], isLasting: true })
+  for await (const summary of openStore(directory, disk).list()) {
+    expect(summary).toMatchObject({
+      id: 's',
+      error: { code: 'WRITE_FAILED', message: expect.stringMatching(/expected.*found/) },
+    })
+  }
+  expect.assertions(1)
+})
+
 test('links that the file system does not have are replaced by copies', async () => {
   const directory = newDirectory()
   const { state, fs } = switchable(['linkSync'], 'EPERM')
