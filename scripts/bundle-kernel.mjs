@@ -7,28 +7,21 @@ import { fileURLToPath } from 'node:url'
 
 const kernel = resolve(process.argv[2] ?? fileURLToPath(new URL('../packages/core/session', import.meta.url)))
 const dist = join(kernel, 'dist')
+const infoPath = join(dist, '.tsbuildinfo')
 /** Stands for the entry's hash in what the compiler remembers. */
 const MARK = 'bundled'
 
-if (markEntry()) await bundle()
+const { mtime } = statSync(infoPath)
+const info = JSON.parse(readFileSync(infoPath, 'utf8'))
+const entry = info.fileInfos[info.fileNames.indexOf('../src/index.ts')]
+if (entry.version !== MARK) {
+  const { code, map } = await bundle()
+  markEntry()
+  replace(join(dist, 'index.js.map'), map.toString())
+  replace(join(dist, 'index.js'), code)
+}
 
 // --- internal ---
-
-/**
- * Tells the compiler to write its own entry again as soon as any module of the kernel has changed: by itself it would
- * write that module only, and the bundle would go on without the change. Gives whether there is a new entry to bundle.
- * Before the bundle: what breaks off in between leaves an entry that is slow, not one that is old.
- */
-function markEntry() {
-  const path = join(dist, '.tsbuildinfo')
-  const { atime, mtime } = statSync(path)
-  const info = JSON.parse(readFileSync(path, 'utf8'))
-  const entry = info.fileInfos[info.fileNames.indexOf('../src/index.ts')]
-  if (entry.version === MARK) return false
-  entry.version = MARK
-  replace(path, JSON.stringify(info), () => utimesSync(`${path}.new`, atime, mtime))
-  return true
-}
 
 async function bundle() {
   const { rolldown } = await import('rolldown')
@@ -36,14 +29,22 @@ async function bundle() {
   const build = await rolldown({ cwd: kernel, input, tsconfig: join(kernel, 'tsconfig.json'), platform: 'neutral' })
   const { output } = await build.generate({ file: join(dist, 'index.js'), sourcemap: true })
   await build.close()
-  const [{ code, map }] = output
-  replace(join(dist, 'index.js.map'), map.toString())
-  replace(join(dist, 'index.js'), code)
+  return output[0]
+}
+
+/**
+ * Tells the compiler to write its own entry again as soon as any module of the kernel has changed: by itself it would
+ * write that module only, and the bundle would go on without the change. Before the bundle is in place: what breaks off
+ * in between leaves an entry that is slow, not one that is old. The time stays, so that younger sources are seen.
+ */
+function markEntry() {
+  entry.version = MARK
+  replace(infoPath, JSON.stringify(info), mtime)
 }
 
 /** At once: somebody may be loading it. */
-function replace(path, text, before = () => {}) {
+function replace(path, text, time) {
   writeFileSync(`${path}.new`, text)
-  before()
+  if (time !== undefined) utimesSync(`${path}.new`, time, time)
   renameSync(`${path}.new`, path)
 }

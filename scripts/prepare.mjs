@@ -90,12 +90,12 @@ async function install() {
 
 async function build() {
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  const compiled = await phase('building what changed', process.execPath, [tsc, '-b'])
-  if (!compiled.ok) return false
-  const { ok } = await phase('bundling the kernel', process.execPath, [join(root, 'scripts', 'bundle-kernel.mjs')])
+  const { ok } = await phase('building what changed', process.execPath, [tsc, '-b'])
+  // Where it fails the kernel takes longer to load, and is right all the same.
+  if (ok) await phase('bundling the kernel', process.execPath, [join(root, 'scripts', 'bundle-kernel.mjs')])
   const command = join(root, 'apps', 'cli', 'dist', 'main.js')
   // The compiler leaves a command without the right to be executed.
-  if (existsSync(command)) chmodSync(command, 0o755)
+  if (ok && existsSync(command)) chmodSync(command, 0o755)
   return ok
 }
 
