@@ -1,5 +1,5 @@
 import { crc32, gunzipSync } from 'node:zlib'
-import { cutBlock, encodeBlock, LARGEST_BLOCK, type PlainText, sizeOfBlock } from './block.js'
+import { encodeBlock, entriesOf, LARGEST_BLOCK, type PlainText, sizeOfBlock } from './block.js'
 import type { Handle } from './handle.js'
 
 /**
@@ -19,7 +19,7 @@ export function packTexts(db: Handle, crcs: ReadonlyMap<number, number>): number
       block = []
       size = 0
     }
-    block.push({ id, body })
+    block.push({ id, crc, body })
     size += body.length
   }
   return growth + writeBlock(db, block)
@@ -66,8 +66,7 @@ function readBlock(db: Handle, id: number): ReadonlyMap<number, Buffer> {
   // What follows the member, gunzip would pass by.
   const size = sizeOfBlock(body!)
   const plain = gunzipSync(body!, { maxOutputLength: Math.max(1, size) })
-  const texts = new Map<number, Buffer>()
-  cutBlock(plain, 0, size, (text, from, to) => texts.set(text, plain.subarray(from, to)))
+  const texts = new Map(entriesOf(plain, 0, size).map(({ id: text, from, to }) => [text, plain.subarray(from, to)]))
   if (plain.length > 2 * LARGEST_BLOCK) return texts
   if (blocks.size >= KEPT_BLOCKS) blocks.delete(blocks.keys().next().value!)
   blocks.set(id, texts)

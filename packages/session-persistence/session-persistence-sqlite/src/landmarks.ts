@@ -11,7 +11,7 @@ import {
 import type { Part } from './chain.js'
 import type { Handle } from './handle.js'
 import { readLandmarkRows } from './joined-rows.js'
-import { type FetchedTexts, fetchTexts, inflateTexts } from './many-texts.js'
+import { type FetchedTexts, fetchTexts, type InflatedText, inflateTexts } from './many-texts.js'
 import { decodeInto, type EventRow, opOf, typeOf } from './record.js'
 import { readEvents } from './scan.js'
 import { placeOf } from './schema.js'
@@ -184,7 +184,7 @@ class RowTexts {
   /** By index of the row. */
   readonly #entries: (readonly TextEntry[] | undefined)[]
   readonly #fetched: FetchedTexts
-  #texts: ReadonlyMap<number, string> = new Map()
+  #texts: ReadonlyMap<number, InflatedText> = new Map()
 
   constructor(db: Handle, rows: readonly EventRow[]) {
     const ids: number[] = []
@@ -206,13 +206,12 @@ class RowTexts {
     if (entries !== undefined) putTexts(event, entries, this.#textOf)
   }
 
-  /** A block was checked as a whole. */
   readonly #textOf = ([, id, crc]: TextEntry): string => {
     const body = this.#fetched.plain.get(id)
     if (body !== undefined && crc32(body) === crc) return body.toString()
-    const text = this.#texts.get(id)
-    if (text === undefined) throw new Error(`text ${id} is gone or damaged`)
-    return text
+    const found = this.#texts.get(id)
+    if (found?.crc !== crc) throw new Error(`text ${id} is gone or damaged`)
+    return found.text
   }
 }
 

@@ -1,6 +1,6 @@
 import { isAscii } from 'node:buffer'
 import { gunzip } from 'node:zlib'
-import { cutBlock, sizeOfBlock } from './block.js'
+import { entriesOf, sizeOfBlock } from './block.js'
 import type { Handle } from './handle.js'
 
 /** Texts as a snapshot had them, still to be inflated. */
@@ -8,6 +8,13 @@ export interface FetchedTexts {
   /** By id; still to be checked. */
   readonly plain: ReadonlyMap<number, Buffer>
   readonly blocks: readonly Buffer[]
+}
+
+/** A text of a block that was checked as a whole. */
+export interface InflatedText {
+  /** What its checksum was when it was packed. */
+  readonly crc: number
+  readonly text: string
 }
 
 /** Many texts at once, and whatever lies in the same blocks. What is not there is not among them. */
@@ -24,11 +31,14 @@ export function fetchTexts(db: Handle, ids: readonly number[]): FetchedTexts {
 }
 
 /** Inflates the blocks in the thread pool, about a MB as one, and checks them there. Rejects where one is damaged, without saying which. */
-export async function inflateTexts({ blocks }: FetchedTexts): Promise<ReadonlyMap<number, string>> {
-  const texts = new Map<number, string>()
+export async function inflateTexts({ blocks }: FetchedTexts): Promise<ReadonlyMap<number, InflatedText>> {
+  const texts = new Map<number, InflatedText>()
   const batches = batchesOf(blocks)
-  const inflated = await Promise.all(batches.map(inflateBatch))
-  for (let i = 0; i < batches.length; i++) takeTexts(texts, batches[i]!, inflated[i]!)
+  for (let from = 0; from < batches.length; from += BATCHES_AT_ONCE) {
+    const some = batches.slice(from, from + BATCHES_AT_ONCE)
+    const inflated = await Promise.all(some.map(inflateBatch))
+    for (let i = 0; i < some.length; i++) takeTexts(texts, some[i]!, inflated[i]!)
+  }
   return texts
 }
 
@@ -41,6 +51,7 @@ const BLOCKS = `SELECT body FROM blocks WHERE id ${WANTED} ORDER BY id`
 
 /** What inflates to about so much goes to the thread pool as one, and is held as long as one text of it is. */
 const BATCH_SIZE = 1024 * 1024
+const BATCHES_AT_ONCE = 8
 
 interface Batch {
   readonly blocks: Buffer[]
@@ -74,10 +85,11 @@ function inflateBatch({ blocks, ends }: Batch): Promise<Buffer> {
 }
 
 /** Of ASCII the texts are slices of one string, which costs next to nothing; others are decoded one by one. */
-function takeTexts(texts: Map<number, string>, { ends }: Batch, plain: Buffer): void {
+function takeTexts(texts: Map<number, InflatedText>, { ends }: Batch, plain: Buffer): void {
   const whole = isAscii(plain) ? plain.toString('latin1') : undefined
-  const take = (id: number, from: number, to: number) => {
-    texts.set(id, whole === undefined ? plain.toString('utf8', from, to) : whole.slice(from, to))
+  for (let i = 0; i < ends.length; i++) {
+    for (const { id, crc, from, to } of entriesOf(plain, ends[i - 1] ?? 0, ends[i]!)) {
+      texts.set(id, { crc, text: whole === undefined ? plain.toString('utf8', from, to) : whole.slice(from, to) })
+    }
   }
-  for (let i = 0; i < ends.length; i++) cutBlock(plain, ends[i - 1] ?? 0, ends[i]!, take)
 }

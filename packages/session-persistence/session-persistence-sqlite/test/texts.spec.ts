@@ -1,7 +1,8 @@
-import { gunzipSync, gzipSync } from 'node:zlib'
+import { crc32, gunzipSync, gzipSync } from 'node:zlib'
 import type { SessionEvent } from '@palimpsest/session'
 import { type OpenSession, openSession } from '@palimpsest/session-persistence'
 import { describe, expect, test } from 'vitest'
+import { encodeBlock } from '../src/block.js'
 import { newFile, openStore, type SampleLog, store, withDatabase } from './stores.js'
 
 /** More than a log has that is read whole at opening. */
@@ -94,6 +95,11 @@ describe('a block that is not what it was costs the events whose texts lie in it
     gzipSync(
       Buffer.concat([Buffer.from(`${JSON.stringify(list)}\n`), plain(body).subarray(plain(body).indexOf(10) + 1)]),
     )
+  const anotherIn = (body: Buffer) => {
+    const text = plain(body).subarray(plain(body).indexOf(10) + 1)
+    text[5]! ^= 1
+    return { id: line(body)[0]!, crc: crc32(text), body: text }
+  }
   const ways: [what: string, damage: (body: Buffer) => Buffer | string | null][] = [
     ['a flipped bit', body => Buffer.from(body.map((byte, i) => (i === 40 ? byte ^ 1 : byte)))],
     ['no end', body => body.subarray(0, -9)],
@@ -116,7 +122,7 @@ describe('a block that is not what it was costs the events whose texts lie in it
       body =>
         withLine(
           body,
-          line(body).map((n, i) => (i % 2 === 0 ? n + 1000 : n)),
+          line(body).map((n, i) => (i % 3 === 0 ? n + 1000 : n)),
         ),
     ],
     [
@@ -124,10 +130,11 @@ describe('a block that is not what it was costs the events whose texts lie in it
       body =>
         withLine(
           body,
-          line(body).map((n, i) => (i % 2 === 0 ? n : n + 5)),
+          line(body).map((n, i) => (i % 3 === 1 ? n + 5 : n)),
         ),
     ],
-    ['a text of less than none', body => withLine(body, [1, -5, ...line(body)])],
+    ['another text under its id, with the checksum of that', body => encodeBlock([anotherIn(body)])],
+    ['a text of less than none', body => withLine(body, [1, -5, 0, ...line(body)])],
   ]
   for (const [what, damage] of ways) {
     test(what, async () => {
