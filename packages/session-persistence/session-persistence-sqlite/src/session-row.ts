@@ -42,8 +42,7 @@ export function findSession(db: Handle, id: string): SessionRow | undefined {
   const found = db.rows<Columns>(`SELECT ${COLUMNS} FROM sessions WHERE id = ?`).get(id)
   if (found !== undefined) return sessionRow(found)
   if (db.rows('SELECT 1 FROM leases WHERE id = ?').get(id) === undefined) return undefined
-  db.isIndexSound ??= readable(() => db.rows(NOT_IN_INDEX).get() === undefined) ?? false
-  if (db.isIndexSound) return undefined
+  if (isIndexSound(db)) return undefined
   const missed = db.rows<Columns>(`SELECT ${COLUMNS} FROM sessions NOT INDEXED WHERE id = ?`).get(id)
   return missed && sessionRow(missed)
 }
@@ -56,7 +55,8 @@ export function sessionAt(db: Handle, key: number): SessionRow | undefined {
 /** Every session that was not removed, by id; also those whose rows say nothing. Instead of a row that cannot be read its id. */
 export function allSessions(db: Handle): (SessionRow | string)[] {
   try {
-    return db.rows<Columns>(`SELECT ${COLUMNS} FROM sessions WHERE id IS NOT NULL ORDER BY id`).all().map(sessionRow)
+    const listed = db.rows<Columns>(`SELECT ${COLUMNS} FROM sessions WHERE id IS NOT NULL ORDER BY id`).all()
+    return (isIndexSound(db) ? listed : withMissed(db, listed)).map(sessionRow)
   } catch (error) {
     if (!isCorrupt(error)) throw error
     return allIds(db).map(id => readable(() => findSession(db, id)) ?? id)
@@ -143,6 +143,18 @@ type Columns = [
   title: string | null,
   crc: number,
 ]
+
+function isIndexSound(db: Handle): boolean {
+  db.isIndexSound ??= readable(() => db.rows(NOT_IN_INDEX).get() === undefined) ?? false
+  return db.isIndexSound
+}
+
+/** A listing goes by the index, and here with the rows that it does not name behind the others. */
+function withMissed(db: Handle, listed: Columns[]): Columns[] {
+  const keys = new Set(listed.map(([key]) => key))
+  const rows = db.rows<Columns>(`SELECT ${COLUMNS} FROM sessions NOT INDEXED WHERE id IS NOT NULL`).all()
+  return [...listed, ...rows.filter(([key]) => !keys.has(key))]
+}
 
 /** From the index alone, or else from the leases: whoever was ever stored had one. */
 function allIds(db: Handle): string[] {
