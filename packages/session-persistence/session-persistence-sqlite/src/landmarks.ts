@@ -32,7 +32,8 @@ export function isLandmark(type: string): boolean {
 /** The landmarks of a log that was read whole. */
 export function landmarksIn(events: readonly SessionEvent[]): FoundLandmarks {
   const found = new Landmarks<SessionEvent>()
-  for (const event of events) if (isLandmark(event.type)) found.add(event, event, event.ignorable === true)
+  for (const event of events)
+    if (isLandmark(event.type)) found.add(event, event.seq, event.type, event.surfaceOp, event.ignorable === true)
   const lastTurn = found.openTurn()
   return found.result(found.visible(), found.headers, event => event as SurfaceMarker, {
     open: lastTurn === undefined ? [] : events.slice(lastTurn),
@@ -66,7 +67,7 @@ export function fetchLandmarks(
       if (!(place >= next) || !isLandmark(row[2])) return undefined
       next = place + 1
       seen += 1
-      found.add(row, { seq: row[0], type: typeOf(row[2]), surfaceOp: opOf(row[5]) }, row[6] !== null)
+      found.add(row, row[0], typeOf(row[2]), opOf(row[5]), row[6] !== null)
     }
   }
   if (seen !== count) return undefined
@@ -109,16 +110,10 @@ const PLAIN_TYPES: ReadonlySet<string> = new Set([
 
 const COUNT = 'SELECT count(*) FROM events INDEXED BY landmarks WHERE landmark IS NOT NULL AND place >= ? AND place < ?'
 
-/** What a landmark is known by: enough of a marker, still without its sources. */
-interface Mark {
-  readonly seq: number
-  readonly type: string
-  readonly surfaceOp?: SessionEvent['surfaceOp']
-}
-
 /** Sorts landmarks by what they are for, as events or as rows. */
 class Landmarks<T> {
   readonly headers: T[] = []
+  /** Still without their sources. */
   readonly #markers: SurfaceMarker[] = []
   /** What the markers were made of. */
   readonly #items: T[] = []
@@ -129,16 +124,15 @@ class Landmarks<T> {
   /** As long as nothing was replaced or restored, the surface is the log's order. */
   #isEdited = false
 
-  add(item: T, mark: Mark, ignorable: boolean): void {
-    const { seq, type } = mark
+  add(item: T, seq: number, type: string, surfaceOp: SessionEvent['surfaceOp'], ignorable: boolean): void {
     if (type === 'request/header') this.headers.push(item)
     else if (type === 'turn/start') this.#turns.push(seq)
     else if (type === 'turn/end') this.#turnEnd = seq
     else if (type === 'step/start') this.#steps.push(seq)
     else if (type === 'surface/restore' || isSurfaceType(type)) {
-      this.#markers.push(mark as SurfaceMarker)
+      this.#markers.push({ seq, type, surfaceOp } as SurfaceMarker)
       this.#items.push(item)
-      if (mark.surfaceOp !== 'append') this.#isEdited = true
+      if (surfaceOp !== 'append') this.#isEdited = true
     } else if (!ignorable && !isKnownType(type)) this.#unknown.push({ seq, type })
   }
 
