@@ -10,13 +10,19 @@ const LENGTH = 2500
 
 const TIMES = [0, 7, 1700000000000, 0.1 + 0.2, 1700000000000.123, 1e21, 5e-324, 1.7976931348623157e308, -3, -0.5]
 
+/** Three MB, in strings that are too short to be stored apart. */
+const MANY = Array.from({ length: 3000 }, (_, i) => `${i}`.padEnd(1000, 'x'))
+
 /** Landmarks with times and types of all kinds, and columns of every kind. */
 async function stored(length = LENGTH): Promise<string> {
   const events = Array.from({ length }, (_, seq) => ({
     seq,
     time: TIMES[seq % TIMES.length]!,
     ...(seq % 7 === 0
-      ? { type: ['x\ny', '', '"quoted"', 'Grüße 😀', 'half \ud83d', 'nul \u0000'][seq % 6], data: { seq, ä: 'ö' } }
+      ? {
+          type: ['x\ny', '', '"quoted"', 'Grüße 😀', 'half \ud83d', 'nul \u0000'][seq % 6],
+          data: { seq, ä: 'ö', ...(seq === 77 && { parts: MANY }) },
+        }
       : { type: 'user/message', data: { message: { role: 'user', content: [] } }, surfaceOp: 'append' }),
     ...(seq > 20 && { sourceEventSeqs: Array.from({ length: seq % 20 }, (_, i) => i) }),
     ...(seq % 5 === 0 && { ignorable: true }),

@@ -3,6 +3,9 @@ import type { SessionEvent } from '@palimpsest/session'
 import { type OpenSession, openSession } from '@palimpsest/session-persistence'
 import { describe, expect, test } from 'vitest'
 import { encodeBlock } from '../src/block.js'
+import { openHandle } from '../src/handle.js'
+import { fetchLandmarks } from '../src/landmarks.js'
+import { findSession } from '../src/session-row.js'
 import { newFile, openStore, type SampleLog, store, withDatabase } from './stores.js'
 
 /** More than a log has that is read whole at opening. */
@@ -70,6 +73,19 @@ test('texts of all kinds come out of their blocks as they were', async () => {
   expect(codes).toEqual([])
   const backend = openStore(file)
   expect((await backend.read('log', { from: 1, to: 30 }))!.events).toEqual(log.events.slice(1, 30))
+})
+
+test('they are all found at once, without a look at the rest of the log', async () => {
+  const log = logOf('log')
+  const file = await stored(log)
+  const handle = openHandle(file, 1000)
+  const { key, state } = findSession(handle, 'log')!
+  const part = { key, from: 0, to: state.length }
+  const { landmarks } = await fetchLandmarks(handle, [part], state.length, state.landmarks)!.complete()
+  handle.close()
+  expect(landmarks.surface).toEqual(log.events.filter(({ type }) => type === 'user/message'))
+  expect(landmarks.turns.length).toBe(TURNS + 1)
+  expect(landmarks.open).toEqual(log.events.slice(-2))
 })
 
 test('a text that two sessions share is read by both, and by the second one when the first is gone', async () => {
