@@ -38,8 +38,8 @@ export interface SqliteBackendOptions {
 
 /**
  * The dense store: every session in one SQLite database, the chunks of closed turns packed, equal large
- * texts kept once. `docs/format.md` has the tables. Throws `DATABASE_FOREIGN`,
- * `SCHEMA_VERSION_UNSUPPORTED`, `STORE_BUSY` or `WRITE_FAILED`.
+ * texts kept once. `docs/format.md` has the tables. Throws `DATABASE_FOREIGN`, `SCHEMA_VERSION_UNSUPPORTED` or
+ * `WRITE_FAILED`; where another process makes or recovers the database, the first piece of work tells.
  */
 export function createSqliteBackend({ file, busyMs = 5000 }: SqliteBackendOptions): SessionBackend {
   if (!(busyMs >= 0)) throw new RangeError(`busyMs: expected milliseconds from 0 on, found ${busyMs}`)

@@ -8,6 +8,7 @@ import { isBusy, storeBusy } from './sqlite-error.js'
  */
 export class Connection {
   #handle: Handle | undefined
+  #isClosed = false
   /** Writers wait in one line, so that only the first of them blocks the loop while the database is busy. */
   #last: Promise<unknown> = Promise.resolve()
   #waiting = 0
@@ -22,16 +23,22 @@ export class Connection {
     this.#handle = handle
   }
 
-  /** Waits for other processes that make or recover the database, at most `busyMs`, blocking: there is no store before. */
+  /** Where others are making or recovering the database it is opened by the first piece of work that finds it free. */
   static openNow(file: string, busyMs: number): Connection {
-    return new Connection(file, busyMs, openHandle(file, busyMs))
+    const connection = new Connection(file, busyMs)
+    try {
+      connection.#handle = openHandle(file)
+    } catch (error) {
+      if (!isBusy(error)) throw error
+    }
+    return connection
   }
 
   /** Waits in the same way, while the event loop goes on. */
   static async open(file: string, busyMs: number): Promise<Connection> {
     const connection = new Connection(file, busyMs)
     await connection.#retry(performance.now() + busyMs, () => {
-      connection.#handle = openHandle(file, 0)
+      connection.#handle = openHandle(file)
     })
     return connection
   }
@@ -61,7 +68,8 @@ export class Connection {
   /** Without a transaction of its own. */
   use<T>(work: (handle: Handle) => T): T {
     if (this.#handle !== undefined) return work(this.#handle)
-    const handle = openHandle(this.file, 0)
+    const handle = openHandle(this.file)
+    if (!this.#isClosed) this.#handle = handle
     try {
       return work(handle)
     } finally {
@@ -71,6 +79,7 @@ export class Connection {
 
   /** Checkpoints, and leaves no file open. What is asked for afterwards opens the database for just that. */
   close(): void {
+    this.#isClosed = true
     this.#handle?.close()
     this.#handle = undefined
   }

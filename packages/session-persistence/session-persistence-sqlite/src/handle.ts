@@ -82,26 +82,18 @@ export class Handle {
   }
 }
 
-/**
- * Opens the database, and makes it where the file is missing or empty. Waits for other processes that
- * make it or recover it, at most `busyMs`, blocking; then it is `STORE_BUSY`.
- */
-export function openHandle(file: string, busyMs: number): Handle {
+/** Opens the database, and makes it where the file is missing or empty. Where other processes make it or recover it, it is `STORE_BUSY`. */
+export function openHandle(file: string): Handle {
   try {
     makeFile(file)
   } catch (cause) {
     if (cause instanceof PersistenceError) throw cause
-    throw new PersistenceError('WRITE_FAILED', `the store ${file} could not be made`, { cause })
+    throw codedError(file, cause)
   }
-  const deadline = performance.now() + busyMs
-  for (;;) {
-    try {
-      return openOnce(file)
-    } catch (error) {
-      if (!isBusy(error)) throw refusal(file, error)
-      if (performance.now() >= deadline) throw storeBusy(file, busyMs, error)
-      pauseBlocking(1 + Math.random() * 10)
-    }
+  try {
+    return openOnce(file)
+  } catch (error) {
+    throw isBusy(error) ? storeBusy(file, 0, error) : refusal(file, error)
   }
 }
 
@@ -187,8 +179,4 @@ function refusal(file: string, error: unknown): PersistenceError {
     `${file}: expected a database of Palimpsest, found one whose first pages are damaged (${(error as Error).message}); keep a copy, and bring back a backup`,
     { cause: error },
   )
-}
-
-function pauseBlocking(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }

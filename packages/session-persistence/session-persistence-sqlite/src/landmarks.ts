@@ -15,7 +15,6 @@ import { type FetchedTexts, fetchTexts, type InflatedText, inflateTexts } from '
 import { decodeInto, type EventRow, opOf, typeOf } from './record.js'
 import { readEvents } from './scan.js'
 import { placeOf } from './schema.js'
-import { decodeSources } from './sources.js'
 import { putTexts, type TextEntry } from './texts.js'
 
 /** What opening needs of the log, as the port wants it. */
@@ -211,5 +210,5 @@ class RowTexts {
 
 function sourcedMarker([seq, , type, , sources, op]: EventRow): SurfaceMarker {
   const marker = { seq, type: typeOf(type), surfaceOp: opOf(op) }
-  return (sources === null ? marker : { ...marker, sourceEventSeqs: decodeSources(sources, seq) }) as SurfaceMarker
+  return (sources === null ? marker : { ...marker, sourceEventSeqs: JSON.parse(sources) }) as SurfaceMarker
 }

@@ -144,8 +144,18 @@ function isHeld(db: Handle, id: string, { epoch, owner, isSound }: LeaseRow): bo
   if (owner === null) return false
   const isOurs = owner === JSON.stringify(thisOwner())
   if (isOurs && given.has(keyOf(db.db.name, id, epoch))) return false
-  const parsed: unknown = JSON.parse(owner)
-  return !isOwner(parsed) || !isDead(parsed)
+  const holder = ownerIn(owner)
+  return holder === undefined || !isDead(holder)
+}
+
+/** `undefined` where nobody can say whose it is. */
+function ownerIn(text: string): Owner | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isOwner(value) ? value : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** Of a row that is gone or fails its checksum nobody knows the epoch. The clock is above any that was ever counted. */
@@ -154,7 +164,7 @@ function aboveAll(epoch = 0): number {
 }
 
 function locked(id: string, { epoch, owner, isSound }: LeaseRow): PersistenceError {
-  const parsed = isSound && owner !== null ? (JSON.parse(owner) as Owner) : undefined
+  const parsed = isSound && owner !== null ? ownerIn(owner) : undefined
   const holder = parsed === undefined ? 'somebody unknown' : `process ${parsed.pid} on ${parsed.host}`
   return new PersistenceError(
     'SESSION_LOCKED',

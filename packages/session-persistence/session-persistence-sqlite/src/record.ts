@@ -1,6 +1,5 @@
 import { crc32 } from 'node:zlib'
 import type { SessionEvent } from '@palimpsest/session'
-import { decodeSources, encodeSources } from './sources.js'
 
 /** The columns of `events` in the order in which they are read and written, without `place` and `landmark`. */
 export const COLUMNS = 'seq, time, type, data, source_event_seqs, surface_op, ignorable, texts, crc'
@@ -36,7 +35,7 @@ export function encodeRow(event: SessionEvent): EventRow {
     time,
     storedType(type),
     JSON.stringify(event.data),
-    sourceEventSeqs === undefined ? null : encodeSources(sourceEventSeqs, seq),
+    sourceEventSeqs === undefined ? null : JSON.stringify(sourceEventSeqs),
     surfaceOp === undefined ? null : surfaceOp === 'append' ? APPEND : JSON.stringify(surfaceOp),
     ignorable === undefined ? null : 1,
     null,
@@ -82,7 +81,7 @@ export function decodeInto(empty: object, [seq, time, type, data, sources, op, i
   event.time = time
   event.type = typeOf(type)
   event.data = JSON.parse(data)
-  if (sources !== null) event.sourceEventSeqs = decodeSources(sources, seq)
+  if (sources !== null) event.sourceEventSeqs = JSON.parse(sources)
   if (op !== null) event.surfaceOp = opOf(op)
   if (ignorable !== null) event.ignorable = true
   return event as unknown as SessionEvent

@@ -1,7 +1,7 @@
 import { setImmediate as pause } from 'node:timers/promises'
 import type { SessionEvent } from '@palimpsest/session'
-import type { ScannedLog } from '@palimpsest/session-persistence'
-import type { Part } from './chain.js'
+import { PersistenceError, type ScannedLog } from '@palimpsest/session-persistence'
+import { headerOf, type Part } from './chain.js'
 import type { Connection } from './connection.js'
 import type { Handle } from './handle.js'
 import { countOwn, findLog } from './read.js'
@@ -46,8 +46,22 @@ function findTrusted(db: Handle, id: string): Trusted | undefined {
   const row = findSession(db, id)
   if (row === undefined) return undefined
   if (!row.isHeaderSound) return inferLog(db, row)
-  const { chain, length, damage } = findLog(db, id)!
-  return { header: chain.header, key: row.key, parts: chain.parts, length, damage }
+  try {
+    const { chain, length, damage } = findLog(db, id)!
+    return { header: chain.header, key: row.key, parts: chain.parts, length, damage }
+  } catch (error) {
+    if (!(error instanceof PersistenceError) || error.code !== 'PARENT_MISMATCH') throw error
+    return orphanLog(db, row, id)
+  }
+}
+
+/** A fork that has lost what it shared: its own events. */
+function orphanLog(db: Handle, row: SessionRow, id: string): Trusted {
+  const { key, base, isStateSound, state } = row
+  const length = isStateSound ? state.length : countOwn(db, row)
+  const lost = { code: 'PARENT_MISMATCH', where: { seq: 0 }, bytes: 0, kept: null }
+  const damage = isStateSound ? [lost] : [lost, damaged(length, 0)]
+  return { header: headerOf(row, id), key, parts: [{ key, from: base, to: Math.max(base, length) }], length, damage }
 }
 
 /** Behind a header that cannot be trusted: what the events themselves say. */

@@ -19,15 +19,20 @@ export function isCorrupt(error: unknown): boolean {
 
 /** What a caller hears of an error of SQLite: never the raw one, which is the cause. */
 export function codedError(what: string, cause: unknown): PersistenceError {
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  const advice = isCorrupt(cause)
-    ? 'the database file is damaged: keep a copy of it, and read with the doctor what can be read'
-    : 'make room or mend the device, then open the session again'
+  const reason = (cause instanceof Error ? cause.message : String(cause)).replace(/^E[A-Z0-9]+: /, '')
   return new PersistenceError(
     'WRITE_FAILED',
-    `${what}: expected SQLite to do what it was asked, found: ${reason}; ${advice}`,
+    `${what}: expected SQLite to do what it was asked, found: ${reason}; ${adviceOn(cause)}`,
     { cause },
   )
+}
+
+function adviceOn(cause: unknown): string {
+  if (isCorrupt(cause))
+    return 'the database file is damaged: keep a copy of it, and read with the doctor what can be read'
+  if (isSqliteError(cause, 'READONLY', 'CANTOPEN', 'PERM', 'AUTH'))
+    return 'let this user read and write the database, the files beside it and their folder'
+  return 'make room or mend the device, then open the session again'
 }
 
 export function storeBusy(file: string, busyMs: number, cause?: unknown): PersistenceError {

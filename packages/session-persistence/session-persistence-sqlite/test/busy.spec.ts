@@ -103,3 +103,18 @@ test('a database that is there opens while another process holds its lock', asyn
   expect(await holder.next()).toBe('held')
   expect((await openStore(file, 0).read('log'))!.damage).toEqual([])
 })
+
+test('a database that another process keeps to itself does not hold up who names it, and is opened once it is free', async () => {
+  const file = newFile()
+  const log = randomLog('log', randomFrom(1), 1)
+  const first = openStore(file)
+  await store(first, log)
+  await first.close()
+  const holder = new Child('holder.mjs', file, 'exclusive')
+  expect(await holder.next()).toBe('held')
+  await expect(openStore(file, 0).read('log')).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  const reading = openStore(file, 60_000).read('log')
+  await new Promise(resolve => setTimeout(resolve))
+  holder.process.stdin!.write('\n')
+  expect((await reading)!.length).toBe(log.events.length)
+})

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { openSession } from '@palimpsest/session-persistence'
 import { createSqliteBackend, SCHEMA_VERSION } from '@palimpsest/session-persistence-sqlite'
 import { describe, expect, test } from 'vitest'
@@ -233,3 +234,16 @@ function openFiles(): string[] {
     }
   })
 }
+
+test('a lease whose owner cannot be told is held by somebody unknown, and is taken over', async () => {
+  for (const owner of ['garbage', 'null', '{"pid":1}', '']) {
+    const file = newFile()
+    const backend = openStore(file)
+    await (await backend.acquire('s')).release()
+    withDatabase(file, db =>
+      db.prepare('UPDATE leases SET owner = ?, crc = ? WHERE id = ?').run(owner, crc32(`s 1 ${owner}`), 's'),
+    )
+    await expect(backend.acquire('s')).rejects.toMatchObject({ code: 'SESSION_LOCKED' })
+    expect((await backend.acquire('s', { takeover: true })).epoch).toBe(2)
+  }
+})

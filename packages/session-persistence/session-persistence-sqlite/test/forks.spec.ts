@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { forkSession } from '@palimpsest/session-persistence'
+import { forkSession, mendSession } from '@palimpsest/session-persistence'
 import { expect, test } from 'vitest'
 import { newFile, openStore, randomFrom, randomLog, store, withDatabase } from './stores.js'
 
@@ -139,4 +139,23 @@ test('a fork whose parent is not what it was is refused', async () => {
   const ids: string[] = []
   for await (const { id } of backend.list()) ids.push(id)
   expect(ids).toEqual(['fork', 'log', 'other'])
+})
+
+test('a fork whose parent cannot be told any more is mended to what it has of its own', async () => {
+  const file = newFile()
+  const backend = openStore(file)
+  await store(backend, randomLog('log', randomFrom(12), 2))
+  const fork = await forkSession(backend, 'log', { id: 'fork', length: 8 })
+  fork.session.append('user/message', { message: { role: 'user', content: [] } }, { surfaceOp: 'append' })
+  await fork.close()
+  const own = fork.session.slice(8)
+  withDatabase(file, db => db.exec("UPDATE sessions SET header_crc = header_crc + 1 WHERE id = 'log'"))
+  await expect(backend.read('fork')).rejects.toMatchObject({ code: 'PARENT_MISMATCH' })
+  const mended = await mendSession(backend, 'fork', { id: 'mended' })
+  expect(mended).toMatchObject({
+    holes: [{ from: 0, to: 8 }],
+    damage: [{ code: 'PARENT_MISMATCH' }, { code: 'LOG_HOLE' }],
+  })
+  const { events = [] } = (await backend.read('mended')) ?? {}
+  expect(events.at(-1)?.data).toEqual(own.at(-1)?.data)
 })

@@ -40,7 +40,7 @@ async function stored(length = LENGTH): Promise<string> {
 }
 
 function readRows(file: string, from: number, to: number) {
-  const handle = openHandle(file, 1000)
+  const handle = openHandle(file)
   try {
     return readLandmarkRows(handle, 1, from, to)
   } finally {

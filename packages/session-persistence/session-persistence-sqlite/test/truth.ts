@@ -100,13 +100,15 @@ interface Work {
 
 /** Opens the session, looks at all of it, and appends. */
 async function work(backend: SessionBackend, { logs, lengths, isExact, worker }: Expected): Promise<Work> {
-  const opening = await attempt(() => openSession(backend, worker, { takeover: true }))
-  if (opening.error !== undefined) {
-    if (!isCoded(opening.error) || isExact) return { untruth: told(opening.error) }
-    // It may have failed behind the closing of the turn.
+  /** Damage may show only behind the closing of the turn, which is stored then. */
+  const perhapsClosed = async (): Promise<Work> => {
     const stored = logs.get(worker)!.events.slice(0, lengths.get(worker))
     const found = await attempt(() => backend.read(worker))
     return (found.value?.length ?? 0) > stored.length ? { added: stored.concat(closeInterruptedTurn(stored)) } : {}
+  }
+  const opening = await attempt(() => openSession(backend, worker, { takeover: true }))
+  if (opening.error !== undefined) {
+    return !isCoded(opening.error) || isExact ? { untruth: told(opening.error) } : perhapsClosed()
   }
   const { session, report, flush, close } = opening.value!
   const length = lengths.get(worker)!
@@ -123,7 +125,7 @@ async function work(backend: SessionBackend, { logs, lengths, isExact, worker }:
     (sound < length && report.damage.length === 0 ? 'events are missing, unreported' : undefined)
   if (untruth !== undefined || report.readOnly) {
     await attempt(close)
-    return { untruth }
+    return untruth === undefined ? perhapsClosed() : { untruth }
   }
   session.append('turn/start', { turn: 1 + reading.value!.filter(({ type }) => type === 'turn/start').length })
   const all = [...reading.value!, session.at(session.length - 1)!]

@@ -126,7 +126,13 @@ async function resumeWhole(backend: SessionBackend, lease: Lease, options: Resum
   return attach(backend, lease, session, { damage, repaired: [...repaired], readOnly: false }, options)
 }
 
-async function resumeLazily(backend: SessionBackend, lease: Lease, options: ResumeOptions): Promise<OpenSession> {
+/** `closed`: how many closing events were just written. They are landmarks themselves, so the log is looked at once more. */
+async function resumeLazily(
+  backend: SessionBackend,
+  lease: Lease,
+  options: ResumeOptions,
+  closed = 0,
+): Promise<OpenSession> {
   const log = await readLandmarks(backend, lease)
   const damage = damageOf(lease, log)
   const isHole = log.damage.some(({ code }) => code === 'LOG_HOLE')
@@ -134,20 +140,16 @@ async function resumeLazily(backend: SessionBackend, lease: Lease, options: Resu
   const stop = unknown ?? (isHole ? { seq: log.length } : undefined)
   if (stop !== undefined) return resumeReadOnly(backend, lease, stop, damage, options)
 
-  const closing = closeInterruptedTurn(log.landmarks.open)
-  const session = sessionOf(log, options)
-  if (closing.length === 0) return attach(backend, lease, session, { damage, repaired: [], readOnly: false }, options)
-  await backend.append(lease, log.header, closing)
-  // The closing events are landmarks themselves, so an interrupted log is looked at once more.
-  const closed = sessionOf(await readLandmarks(backend, lease), options)
-  const repaired = [...closed.slice(closed.length - closing.length)]
-  return attach(backend, lease, closed, { damage, repaired, readOnly: false }, options)
-}
-
-function sessionOf(log: LazyLog, options: ResumeOptions): Session {
   const { header, length, landmarks } = log
   const load = (from: number, to: number) => log.load(from, to)
-  return Session.resume({ header, length, landmarks, load, ...kernelOptions(options) })
+  const session = Session.resume({ header, length, landmarks, load, ...kernelOptions(options) })
+  const closing = closed > 0 ? [] : closeInterruptedTurn(landmarks.open)
+  if (closing.length > 0) {
+    await backend.append(lease, header, closing)
+    return resumeLazily(backend, lease, options, closing.length)
+  }
+  const repaired = closed > 0 ? [...session.slice(length - closed)] : []
+  return attach(backend, lease, session, { damage, repaired, readOnly: false }, options)
 }
 
 async function readLandmarks(backend: SessionBackend, lease: Lease): Promise<LazyLog> {

@@ -64,6 +64,18 @@ describe('a log with a hole', () => {
     }
   })
 
+  test('that shows once the turn before it was closed opens read-only up to it as well', async () => {
+    const base = await storing()
+    const { backends } = await holed()
+    const lazy = lazyMemoryBackend(base)
+    let looks = 0
+    const open: SessionBackend['open'] = lease => (looks++ === 0 ? lazy : backends.lazy!).open!(lease)
+    const { session, report } = await openSession(over(lazy, { open }), 'a')
+    expect(session.length).toBe(2)
+    expect(report).toEqual({ damage: [hole], repaired: [], readOnly: true })
+    expect(await isFree(base, 'a')).toBe(true)
+  })
+
   test('and an unknown event before it opens up to that event', async () => {
     const base = await storing(1)
     const { header, events } = (await base.read('a'))!
