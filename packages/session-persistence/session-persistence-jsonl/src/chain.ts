@@ -20,7 +20,7 @@ import {
 } from './log-file.js'
 import type { Paths } from './paths.js'
 import { type OnRecord, Segment, type SegmentOptions } from './segment.js'
-import { markerOf, type Place } from './stretch.js'
+import { markerOf, type Place, type PlacedMarker, type Stretch } from './stretch.js'
 
 export interface ChainOptions {
   /** Look at every byte, whatever the indexes say. */
@@ -99,17 +99,10 @@ export class Chain {
     const turns = stretches.flatMap(({ turns }) => turns)
     const turnEnd = stretches.findLast(({ turnEnd }) => turnEnd !== undefined)?.turnEnd ?? -1
     const lastTurn = turns.at(-1) ?? -1
-    const visible = foldSurface(placed.map(({ marker }) => marker))
-    const events = this.#readPlaced(visible, segment => segment.stretches.flatMap(({ markers }) => markers))
-    // A visible event brings its sources along; those of the others are read out of the runs.
-    const markers = placed.map(place => (events.get(place.seq) as SurfaceMarker | undefined) ?? markerOf(place))
-    const headerSeqs = stretches.flatMap(({ headers }) => headers.map(({ seq }) => seq))
-    const headers = this.#readPlaced(headerSeqs, segment => segment.stretches.flatMap(({ headers }) => headers))
     return {
       landmarks: {
-        markers,
-        surface: visible.map(seq => events.get(seq)!),
-        headers: [...headers.values()] as SessionLandmarks['headers'][number][],
+        ...this.#readSurface(placed),
+        headers: this.#readPlaced(({ headers }) => headers) as SessionLandmarks['headers'],
         turns,
         steps: stretches.flatMap(({ steps }) => steps),
         open: lastTurn > turnEnd ? this.readEvents(lastTurn, this.soundLength) : [],
@@ -134,15 +127,25 @@ export class Chain {
     return holed === undefined ? this.segments : this.segments.slice(0, this.segments.indexOf(holed) + 1)
   }
 
-  /** The events of `seqs`, each read where it stands, in the order of the log. */
-  #readPlaced(seqs: readonly number[], placesOf: (segment: Segment) => readonly Place[]): Map<number, SessionEvent> {
-    const wanted = new Set(seqs)
-    const events = new Map<number, SessionEvent>()
-    for (const segment of this.#soundSegments()) {
-      const places = placesOf(segment).filter(({ seq }) => wanted.has(seq))
-      for (const event of segment.readPlaces(places)) events.set(event.seq, event)
+  /** The visible events, and all markers: a visible event is its own, with its sources; those of the others are read out of the runs. */
+  #readSurface(placed: readonly PlacedMarker[]): Pick<SessionLandmarks, 'markers' | 'surface'> {
+    if (placed.every(({ marker }) => marker.surfaceOp === 'append')) {
+      const surface = this.#readPlaced(({ markers }) => markers)
+      return { surface, markers: surface as readonly SessionEvent[] as readonly SurfaceMarker[] }
     }
-    return events
+    const visible = foldSurface(placed.map(({ marker }) => marker))
+    const wanted = new Set(visible)
+    const read = this.#readPlaced(({ markers }) => markers.filter(({ seq }) => wanted.has(seq)))
+    const events = new Map(read.map(event => [event.seq, event]))
+    return {
+      surface: visible.map(seq => events.get(seq)!),
+      markers: placed.map(place => (events.get(place.seq) as SurfaceMarker | undefined) ?? markerOf(place)),
+    }
+  }
+
+  /** The events at these places of each stretch, in the order of the log. */
+  #readPlaced(placesOf: (stretch: Stretch) => readonly Place[]): SessionEvent[] {
+    return this.#soundSegments().flatMap(segment => segment.readPlaces(segment.stretches.flatMap(placesOf)))
   }
 }
 
