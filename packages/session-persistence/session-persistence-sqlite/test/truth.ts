@@ -100,29 +100,31 @@ interface Work {
 
 /** Opens the session, looks at all of it, and appends. */
 async function work(backend: SessionBackend, { logs, lengths, isExact, worker }: Expected): Promise<Work> {
+  const stored = logs.get(worker)!.events.slice(0, lengths.get(worker))
   /** Damage may show only behind the closing of the turn, which is stored then. */
+  const closed = stored.concat(closeInterruptedTurn(stored))
   const perhapsClosed = async (): Promise<Work> => {
-    const stored = logs.get(worker)!.events.slice(0, lengths.get(worker))
     const found = await attempt(() => backend.read(worker))
-    return (found.value?.length ?? 0) > stored.length ? { added: stored.concat(closeInterruptedTurn(stored)) } : {}
+    return (found.value?.length ?? 0) > stored.length ? { added: closed } : {}
   }
   const opening = await attempt(() => openSession(backend, worker, { takeover: true }))
   if (opening.error !== undefined) {
     return !isCoded(opening.error) || isExact ? { untruth: told(opening.error) } : perhapsClosed()
   }
   const { session, report, flush, close } = opening.value!
-  const length = lengths.get(worker)!
   const sound = report.repaired[0]?.seq ?? session.length
   const reading = await attempt(async () => [...session.slice(0, session.length)])
   if (reading.error !== undefined) {
     await attempt(close)
     if (!isCoded(reading.error) || isExact) return { untruth: told(reading.error) }
     // What is damaged lies between the landmarks, so the turn was closed behind it.
-    return { added: [...logs.get(worker)!.events.slice(0, length), ...report.repaired] }
+    return { added: [...stored, ...report.repaired] }
   }
   const untruth =
-    judgeEvents(reading.value!.slice(0, sound), logs.get(worker)!.events, length) ??
-    (sound < length && report.damage.length === 0 ? 'events are missing, unreported' : undefined)
+    (report.readOnly
+      ? judgeEvents(reading.value!, closed, closed.length)
+      : judgeEvents(reading.value!.slice(0, sound), stored, stored.length)) ??
+    (sound < stored.length && report.damage.length === 0 ? 'events are missing, unreported' : undefined)
   if (untruth !== undefined || report.readOnly) {
     await attempt(close)
     return untruth === undefined ? perhapsClosed() : { untruth }
