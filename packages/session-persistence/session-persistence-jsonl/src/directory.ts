@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path'
+import { performance } from 'node:perf_hooks'
 import { closeFile, DIRECTORY_MODE, type Disk, O_RDONLY, syncData, syncDirectory } from './disk.js'
 import { idOf, Paths } from './paths.js'
 import { RecordBuffer } from './record.js'

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Handle, openHandle } from './handle.js'
 import { isBusy, storeBusy } from './sqlite-error.js'
