@@ -76,6 +76,35 @@ describe('a log with an index', () => {
     )
   })
 
+  test.each<[what: string, before: (first: string, newest: string) => string]>([
+    ['is missing', () => ''],
+    ['is another log’s', first => first.replace('"header"', '"Header"')],
+    ['ends elsewhere', (_, newest) => newest],
+  ])('whose first checkpoint %s still gives the end; what lies before is looked for in the log', async (_, before) => {
+    const made = await indexed()
+    const [first = '', newest = ''] = readFileSync(made.index, 'utf8').split(/(?<=\n)/)
+    writeFileSync(made.index, before(first, newest) + newest)
+    await withSegment(made, (segment, scanned) => {
+      expect(scanned).toHaveLength(LENGTH - INDEXED)
+      expect(segment.readEvents(INDEXED - 200, LENGTH)).toEqual(events.slice(INDEXED - 200))
+      expect(() => segment.past).toThrow(/do not lead up to/)
+      expect(segment.readEvents(100, 300)).toEqual(events.slice(100, 300))
+      expect(segment.crcOf(130)).toBe(lines[130]!.slice(-11, -3))
+    })
+  })
+
+  test.each(['from', 'to'])(
+    'whose newest checkpoint has become another by its %s is not believed before it',
+    async part => {
+      const made = await indexed()
+      const other = await indexed(lineOf(header) + body, part === 'from' ? [600, INDEXED] : [700, INDEXED - 100])
+      await withSegment(made, segment => {
+        writeFileSync(made.index, readFileSync(other.index))
+        expect(() => segment.past).toThrow(/do not lead up to/)
+      })
+    },
+  )
+
   test('ends for a fork where the fork begins', async () => {
     const made = await indexed()
     for (const [stopSeq, indexedTo] of [
