@@ -39,7 +39,8 @@ function runStage({ specs, size, isSeeded }, seed) {
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
   const env = { ...process.env, ...size, ...(isSeeded && { PALIMPSEST_SEED: String(seed) }) }
   return new Promise(resolve => {
-    const child = spawn(process.execPath, [vitest, 'run', ...specs], {
+    // Large sizes take as long as they take.
+    const child = spawn(process.execPath, [vitest, 'run', '--testTimeout=0', ...specs], {
       cwd: root,
       stdio: ['ignore', 'inherit', 'inherit'],
       env,
