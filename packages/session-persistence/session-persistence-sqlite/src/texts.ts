@@ -122,7 +122,8 @@ const NONE: LargeText[] = []
 /** A damaged row names none. */
 function entriesIn(texts: string): TextEntry[] {
   try {
-    return JSON.parse(texts)
+    const entries: unknown = JSON.parse(texts)
+    return Array.isArray(entries) && entries.every(Array.isArray) ? (entries as unknown[] as TextEntry[]) : []
   } catch {
     return []
   }

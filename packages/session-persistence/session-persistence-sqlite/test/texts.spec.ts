@@ -1,6 +1,6 @@
 import { crc32, gunzipSync, gzipSync } from 'node:zlib'
 import type { SessionEvent } from '@palimpsest/session'
-import { type OpenSession, openSession } from '@palimpsest/session-persistence'
+import { forkSession, type OpenSession, openSession } from '@palimpsest/session-persistence'
 import { describe, expect, test } from 'vitest'
 import { encodeBlock } from '../src/block.js'
 import { openHandle } from '../src/handle.js'
@@ -214,3 +214,16 @@ test('a text that is damaged before its turn closes is not packed as if it were 
     { code: 'LOG_HOLE' },
   ])
 })
+
+test.each(['null', '7', '{}', '[null]', '"x"', '['])(
+  'a row that refers to its texts by %s does not stop a removal',
+  async texts => {
+    const file = await stored(logOf('log'))
+    const backend = openStore(file)
+    await (await forkSession(backend, 'log', { id: 'fork', length: 30 })).close()
+    withDatabase(file, db => db.prepare("UPDATE events SET texts = ? WHERE type = 'user/message'").run(texts))
+    await backend.remove('log')
+    await backend.remove('fork')
+    expect(withDatabase(file, db => db.prepare('SELECT count(*) FROM events').pluck().get())).toBe(0)
+  },
+)
