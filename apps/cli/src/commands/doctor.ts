@@ -21,7 +21,10 @@ export function doctorCommand(): Command {
       '[id|path]',
       'a session id, its unique beginning, or "last"; a transcript, or a folder of them; default: all of the store',
     )
-    .option('--fix', 'write what can be read into a new session or file, and leave the old bytes alone')
+    .option(
+      '--fix',
+      'mend: a torn tail or an open turn in place, other damage into a new session or file; no old byte is lost',
+    )
     .option('--out <file>', 'with --fix of a transcript: where the mended copy goes; default: beside it')
     .option('--scan', 'look into the transcripts in the usual folders of the agents of this computer')
     .option(
