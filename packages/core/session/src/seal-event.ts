@@ -73,9 +73,12 @@ interface AsWritten {
   readonly surfaceOp?: 'append'
 }
 
-const WRITTEN_MEMBERS: ReadonlySet<string> = new Set(
-  ['', ',surfaceOp', ',sourceEventSeqs,surfaceOp'].map(marks => `seq,time,type,data${marks}`),
-)
+/** Lists of members, and how many they are: a name may hold a comma. */
+const WRITTEN_MEMBERS: ReadonlyMap<string, number> = new Map([
+  ['seq,time,type,data', 4],
+  ['seq,time,type,data,surfaceOp', 5],
+  ['seq,time,type,data,sourceEventSeqs,surfaceOp', 6],
+])
 
 /** Of frozen JSON; what is not plainly so is for the general way to judge. */
 function isAsWritten(source: Members, seq: number): source is AsWritten {
@@ -83,7 +86,8 @@ function isAsWritten(source: Members, seq: number): source is AsWritten {
   if (source.seq !== seq || typeof time !== 'number' || typeof type !== 'string') return false
   if (sources !== undefined && !(isParsedIndices(sources) && sources.length > 0)) return false
   if (surfaceOp !== undefined && surfaceOp !== 'append') return false
-  return WRITTEN_MEMBERS.has(Object.keys(source).join())
+  const members = Object.keys(source)
+  return WRITTEN_MEMBERS.get(members.join()) === members.length
 }
 
 function buildEvent(seq: number, time: number, type: string, data: JsonValue, marks: Marks): SessionEvent {

@@ -81,6 +81,7 @@ describe('an event from parseFrozen is refused like any other', () => {
     ['1e999', textWith('[{"y":1e999}]')],
     ['too many levels', textWith(nested(MAX_DEPTH))],
     ['an unknown member', textWith('1', ',"y":1')],
+    ['a member that looks like two', '{"seq":0,"time":1,"type":"turn/start","data,surfaceOp":1}'],
     ['a source that is no seq', textWith('1', ',"surfaceOp":"append","sourceEventSeqs":[0.5]')],
     ['-0 as a source', textWith('1', ',"surfaceOp":"append","sourceEventSeqs":[-0]')],
     ['sources that are no list', textWith('1', ',"surfaceOp":"append","sourceEventSeqs":{"0":0}')],

@@ -4,7 +4,6 @@ import { O_RDONLY } from './disk.js'
 import type { LogFile } from './log-file.js'
 import { type Crc, crcText, TAIL_BYTES } from './record.js'
 import { Scan, type ScannedRecord } from './scan.js'
-import { OFFSET_EVERY } from './stretch.js'
 
 /** The next records of a log, read but not yet passed. */
 export interface Page {
@@ -134,11 +133,7 @@ function partsOf({ segments }: Chain): Part[] {
 function placeOf({ segments }: Chain, parts: readonly Part[], seq: number): Position {
   const wanted = Math.max(0, seq - 1)
   const part = parts.findIndex(({ stop }) => wanted < stop)
-  const { base, stretches, line } = segments[part]!
-  const offsets = stretches.flatMap(({ offsets }) => offsets)
-  if (offsets.length === 0) return { part, offset: line.end, seq: base }
-  const block = Math.min(Math.floor((wanted - base) / OFFSET_EVERY), offsets.length - 1)
-  return { part, offset: offsets[block]!, seq: base + block * OFFSET_EVERY }
+  return { part, ...segments[part]!.blockOf(wanted) }
 }
 
 function isTorn({ damage }: Scan): boolean {

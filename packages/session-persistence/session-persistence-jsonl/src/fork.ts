@@ -119,8 +119,8 @@ async function copy(lease: JsonlLease, file: LogFile, path: string, end: number)
 }
 
 /** Only a cache: without it the base is scanned. */
-function shareIndex(lease: JsonlLease, { file, past }: Segment, path: string): void {
-  if (past.length === 0) return
+function shareIndex(lease: JsonlLease, { file, isIndexed }: Segment, path: string): void {
+  if (!isIndexed) return
   try {
     lease.lock.directory.disk.linkSync(file.indexPath, path)
   } catch {}

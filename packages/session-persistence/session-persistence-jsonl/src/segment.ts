@@ -101,6 +101,11 @@ export class Segment {
     return this.#past
   }
 
+  /** Whether there is an index to speak of; what it is worth shows when it is read. */
+  get isIndexed(): boolean {
+    return this.#past.length > 0
+  }
+
   get stretches(): readonly Stretch[] {
     return [...this.past, this.current]
   }
@@ -114,6 +119,16 @@ export class Segment {
   /** The events of a half-open range that lies before any hole. Exact, or it throws. */
   readEvents(from: number, to: number): SessionEvent[] {
     return from >= to ? [] : this.#surely(to, () => this.#readEvents(from, to))
+  }
+
+  /** A record from which the one of `seq` is reached by going on: of its block, of the last block, or the first of the file where the index does not lead there. */
+  blockOf(seq: number): { seq: number; offset: number } {
+    const blocks = firstBlock(this.current.to - this.base)
+    const block = Math.min(Math.floor((seq - this.base) / OFFSET_EVERY), blocks - 1)
+    const offset = blocks === 0 ? undefined : this.#indexedOffsetAt(block)
+    return offset === undefined
+      ? { seq: this.base, offset: this.line.end }
+      : { seq: this.base + block * OFFSET_EVERY, offset }
   }
 
   /** The events at known places, which must be in the order of the file. */
@@ -199,6 +214,14 @@ export class Segment {
     const isAt = ({ from }: Stretch) => firstBlock(from - this.base) <= block
     const stretch = isAt(this.current) ? this.current : (this.#past.findLast(isAt) ?? this.past.findLast(isAt))
     return stretch?.offsets[block - firstBlock(stretch.from - this.base)]
+  }
+
+  #indexedOffsetAt(block: number): number | undefined {
+    try {
+      return this.#offsetAt(block)
+    } catch {
+      return undefined
+    }
   }
 
   #findOffsets(to: number): void {

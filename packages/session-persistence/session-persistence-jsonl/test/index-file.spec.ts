@@ -1,6 +1,7 @@
 import { copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openSession, type SessionBackend } from '@palimpsest/session-persistence'
+import type { SessionEvent } from '@palimpsest/session'
+import { forkSession, openSession, type SessionBackend } from '@palimpsest/session-persistence'
 import { describe, expect, test } from 'vitest'
 import { type Disk, nodeDisk } from '../src/disk.js'
 import { RecordBuffer } from '../src/record.js'
@@ -34,6 +35,14 @@ async function expectWhole(backend: SessionBackend) {
     expect(read.length).toBe(LENGTH)
     expect(read.damage).toEqual([])
   }
+  // Beside an owner first: who opens the session for work mends its index.
+  for (const from of [0, 100, LENGTH - 300]) expect(await followed(backend, from)).toEqual(log.events.slice(from))
+  for (const length of [100, LENGTH]) {
+    const fork = await forkSession(backend, 's', { id: 'fork', length })
+    expect(fork.session.slice(0, length)).toEqual(log.events.slice(0, length))
+    await fork.close()
+    await backend.remove('fork')
+  }
   const { session, report, close } = await openSession(backend, 's')
   expect(report).toEqual({ damage: [], repaired: [], readOnly: false })
   const seqs = log.events.filter(({ surfaceOp }) => surfaceOp !== undefined).map(({ seq }) => seq)
@@ -42,6 +51,19 @@ async function expectWhole(backend: SessionBackend) {
   expect(session.slice(LENGTH - 300)).toEqual(log.events.slice(LENGTH - 300))
   expect(session.events).toEqual(log.events)
   await close()
+}
+
+/** What a follower gives of a log that nobody writes. */
+async function followed(backend: SessionBackend, from: number): Promise<SessionEvent[]> {
+  const follower = (await backend.follow!('s', from))!
+  const events: SessionEvent[] = []
+  while (events.length < LENGTH - from) {
+    const next = await follower.next()
+    if (next.length === 0) break
+    events.push(...next)
+  }
+  follower.close()
+  return events
 }
 
 /** Counts the bytes read from logs. */

@@ -28,3 +28,18 @@ test('a listing gives a fork the first text of what it shares, and of nothing th
   const expected = { root: 'of the root', early: 'of early', late: 'of the root', last: 'of early', below: undefined }
   expect(titles).toEqual(expected)
 })
+
+test('a message that no session can hold gives no title and no error', async () => {
+  const directory = newDirectory()
+  const records = [null, {}, { message: null }, { message: { content: 7 } }]
+  for (const [i, data] of records.entries()) {
+    const events = [{ seq: 0, time: 1, type: 'user/message', data, surfaceOp: 'append' }]
+    const backend = openStore(directory)
+    const lease = await backend.acquire(`s${i}`)
+    await backend.append(lease, { version: 0, id: `s${i}`, createdAt: 1 }, events as never)
+    await lease.release()
+  }
+  const listed: unknown[] = []
+  for await (const { id, length, title, error } of openStore(directory).list()) listed.push([id, length, title, error])
+  expect(listed.sort()).toEqual(records.map((_, i) => [`s${i}`, 1, undefined, undefined]))
+})

@@ -205,10 +205,14 @@ async function resumeReadOnly(
 ): Promise<OpenSession> {
   const log = await backend.read(lease.id, { from: 0, to: stop.seq })
   if (log === undefined) throw notFound(lease.id)
-  const session = Session.create({ header: log.header, seed: log.events, ...kernelOptions(options) })
-  session.makeReadOnly(reasonOf(lease.id, stop))
+  // Reading all of it may show a hole that its landmarks did not.
+  const seed = soundPart(log.events)
+  const isWhole = seed.length >= stop.seq
+  const session = Session.create({ header: log.header, seed, ...kernelOptions(options) })
+  session.makeReadOnly(reasonOf(lease.id, isWhole ? stop : { seq: seed.length }))
   await lease.release()
-  return { session, report: { damage, repaired: [], readOnly: true }, flush: nothing, close: nothing }
+  const report = { damage: isWhole ? damage : damageOf(lease, log), repaired: [], readOnly: true }
+  return { session, report, flush: nothing, close: nothing }
 }
 
 function reasonOf(id: string, { seq, type, refusal }: Stop): string {

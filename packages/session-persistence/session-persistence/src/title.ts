@@ -5,8 +5,9 @@ const TITLE_CHARACTERS = 80
 /** The title that an event gives its session: the first text of a user's message, at most 80 characters. */
 export function titleOf(event: SessionEvent): string | undefined {
   if (event.type !== 'user/message') return undefined
-  for (const part of event.data.message.content) {
-    // The kernel vouches for the array only, not for what is in it.
+  // A store lists what no session may hold, too; and what is in the array nobody vouches for.
+  const content: unknown = event.data?.message?.content
+  for (const part of Array.isArray(content) ? content : []) {
     if (part?.type === 'text' && typeof part.text === 'string' && part.text !== '') return cut(part.text)
   }
   return undefined

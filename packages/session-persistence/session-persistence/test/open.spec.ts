@@ -76,6 +76,20 @@ describe('a log with a hole', () => {
     expect(await isFree(base, 'a')).toBe(true)
   })
 
+  test('that only a reading of all shows, in front of what its landmarks stop at, is what it opens up to', async () => {
+    const { base, backends } = await holed()
+    const open: SessionBackend['open'] = async lease => {
+      const { header } = (await base.read(lease.id))!
+      const landmarks = { markers: [], surface: [], headers: [], turns: [], steps: [], open: [] }
+      return { header, length: 5, landmarks, load: () => [], damage: [], unknown: [{ seq: 4, type: 'future/type' }] }
+    }
+    const { session, report } = await openSession(over(backends.lazy!, { open }), 'a')
+    expect(session.length).toBe(2)
+    expect(report).toEqual({ damage: [hole], repaired: [], readOnly: true })
+    expect(() => session.append('turn/start', { turn: 2 })).toThrow(/hole at seq 2/)
+    expect(await isFree(base, 'a')).toBe(true)
+  })
+
   test('and an unknown event before it opens up to that event', async () => {
     const base = await storing(1)
     const { header, events } = (await base.read('a'))!
