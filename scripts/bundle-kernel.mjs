@@ -1,7 +1,7 @@
 // Makes the kernel's entry one file: Node takes five times as long to load its modules one by one. `tsc -b` goes first;
 // it makes the types, and an entry that imports the modules, which is as right, for whoever runs it alone.
 // Argument: the kernel's folder, for a test.
-import { readFileSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -14,7 +14,7 @@ const MARK = 'bundled'
 const { mtime } = statSync(infoPath)
 const info = JSON.parse(readFileSync(infoPath, 'utf8'))
 const entry = info.fileInfos[info.fileNames.indexOf('../src/index.ts')]
-if (entry.version !== MARK) {
+if (entry.version !== MARK || !existsSync(join(dist, 'index.js'))) {
   const { code, map } = await bundle()
   markEntry()
   replace(join(dist, 'index.js.map'), map.toString())
