@@ -1,4 +1,4 @@
-import { isOwner, type Owner } from '@palimpsest/session-persistence'
+import { type Owner, ownerIn } from '@palimpsest/session-persistence'
 import { closeFile, type Disk, isErrno, O_RDONLY, openFile, readFully } from './disk.js'
 import { NEWLINE } from './record.js'
 
@@ -75,13 +75,4 @@ function decodeLock(bytes: Buffer): Lock {
   const isReleased = word === 'released'
   const unsynced = UNSYNCED.exec(state)?.[1]
   return { owner, state: unsynced === undefined ? { isReleased } : { isReleased, unsynced: Number(unsynced) } }
-}
-
-function ownerIn(line: string): Owner | undefined {
-  try {
-    const value: unknown = JSON.parse(line)
-    return isOwner(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }

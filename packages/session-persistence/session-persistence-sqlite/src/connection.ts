@@ -19,10 +19,7 @@ export class Connection {
   private constructor(
     readonly file: string,
     readonly busyMs: number,
-    handle?: Handle,
-  ) {
-    this.#handle = handle
-  }
+  ) {}
 
   /** Where others are making or recovering the database it is opened by the first piece of work that finds it free. */
   static openNow(file: string, busyMs: number): Connection {

@@ -1,13 +1,5 @@
 import { crc32 } from 'node:zlib'
-import {
-  type Damage,
-  isDead,
-  isOwner,
-  type Lease,
-  type Owner,
-  PersistenceError,
-  thisOwner,
-} from '@palimpsest/session-persistence'
+import { type Damage, isDead, type Lease, ownerIn, PersistenceError, thisOwner } from '@palimpsest/session-persistence'
 import type { Appended } from './append.js'
 import type { Connection } from './connection.js'
 import type { Handle } from './handle.js'
@@ -146,16 +138,6 @@ function isHeld(db: Handle, id: string, { epoch, owner, isSound }: LeaseRow): bo
   if (isOurs && given.has(keyOf(db.db.name, id, epoch))) return false
   const holder = ownerIn(owner)
   return holder === undefined || !isDead(holder)
-}
-
-/** `undefined` where nobody can say whose it is. */
-function ownerIn(text: string): Owner | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isOwner(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** Of a row that is gone or fails its checksum nobody knows the epoch. The clock is above any that was ever counted. */

@@ -36,15 +36,25 @@ export function isDead(owner: Owner, me: Owner = thisOwner()): boolean {
   return !isRunning(owner, me)
 }
 
-export function isOwner(value: unknown): value is Owner {
-  if (typeof value !== 'object' || value === null) return false
-  const { host, machine, boot, pidns, pid, start } = value as Partial<Owner>
-  return Number.isSafeInteger(pid) && [host, machine, boot, pidns, start].every(text => typeof text === 'string')
+/** The owner that a store has written down as JSON; `undefined` where nobody can say whose it is. */
+export function ownerIn(text: string): Owner | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isOwner(value) ? value : undefined
+  } catch {
+    return undefined
+  }
 }
 
 // --- internal ---
 
 let self: Owner | undefined
+
+function isOwner(value: unknown): value is Owner {
+  if (typeof value !== 'object' || value === null) return false
+  const { host, machine, boot, pidns, pid, start } = value as Partial<Owner>
+  return Number.isSafeInteger(pid) && [host, machine, boot, pidns, start].every(text => typeof text === 'string')
+}
 
 function isRunning({ pid, start }: Owner, me: Owner): boolean {
   // A /proc of another namespace would speak of somebody else's pids.
